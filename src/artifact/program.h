@@ -1,0 +1,219 @@
+// artifact/program.h: what generated code tells the runtime that is linked into every artefact.
+//
+// Plain data, no includes: this text is pasted in front of the generated model.cc, and the
+// freestanding runtime compiles against the same file. All sizes are in bytes unless named
+// otherwise; all functions are pure functions of the symbols (the run-time dimensions).
+#pragma once
+
+namespace ingot::artifact {
+
+using i64 = __INT64_TYPE__;
+using u64 = __UINT64_TYPE__;
+using i32 = __INT32_TYPE__;
+using u32 = __UINT32_TYPE__;
+using u8 = __UINT8_TYPE__;
+
+/// What a kernel sees. One pointer per value of the program, in the program's numbering.
+struct KernelArgs {
+  void* const* values;
+  const i64* symbols;
+  void* scratch;  // this worker's own, aligned to 64; KernelInfo::scratch_bytes long
+};
+
+/// Runs work units [begin, end) of one step. Units are independent of each other.
+using KernelFn = void (*)(const KernelArgs& args, i64 begin, i64 end);
+
+/// How much there is to do for these symbols.
+struct Work {
+  i64 units;          // independent work units; 0: nothing to do
+  double unit_ns;     // estimated time of one unit on one thread of an ordinary machine
+  i64 scratch_bytes;  // per worker
+};
+using WorkFn = Work (*)(const i64* symbols);
+
+/// What a routine (a plain C++ function of the runtime library, run by one thread) sees. It may set
+/// the symbols that its step defines, then asks for the memory of its outputs.
+struct RoutineArgs {
+  void** values;
+  i64* symbols;
+  const i64* attributes;  // the step's literal arguments
+  /// Makes the step's output values available after the symbols it defines were set. 0: no memory.
+  int (*allocate_outputs)(void* run);
+  void* run;
+  const char** error;  // set to a literal text when the routine fails
+};
+/// 0, or an ingot_status.
+using RoutineFn = int (*)(RoutineArgs& args);
+
+/// One step of a program. Steps run in order; a kernel's units are split over the threads.
+struct Step {
+  const char* name;        // kernel name
+  const char* provenance;  // the model's node names, comma separated
+  WorkFn work;             // kernels only
+  RoutineFn routine;       // or null: kernel number `kernel` of the level's table
+  u32 kernel;
+  const i64* attributes;   // routines only
+  u32 first_symbol, symbol_count;  // symbols that this step defines (data-dependent sizes)
+  double flops_per_unit, bytes_per_unit;  // for profiles, 0 if unknown
+};
+
+enum class ValueKind : u8 {
+  arena,     // planned: lives from first_step to last_step
+  input,     // bound to the caller's memory (or a staged copy)
+  output,    // bound to the caller's memory (or staged, or allocated)
+  constant,  // inside the weights, at `offset`
+  alias,     // the same memory as value `base`
+  state,     // one plane of a state input: bound to the caller's memory
+};
+
+struct Value {
+  ValueKind kind;
+  u32 base;        // alias: the value whose memory this is; input, output: its port number; state: its state number
+  u32 plane;       // state: 0 data, 1 block table (i32), 2 lengths (i64)
+  i64 offset;      // constant: byte offset in the weights; alias: byte offset in the base
+  u32 first_step;  // arena and output: lifetime, both ends included
+  u32 last_step;
+  u32 needs_symbol;  // 1 + the last data-dependent symbol its size needs, or 0
+};
+
+/// A dimension of the declared interface: `symbol` < 0 means the fixed `value`.
+struct Dim {
+  i64 value;
+  i32 symbol;
+};
+
+struct Symbol {
+  const char* name;
+  i64 lo, hi;     // both included
+  i64 divisor;    // the value is a multiple of it
+  bool data_dependent;
+};
+
+struct Port {
+  const char* name;
+  i32 dtype;       // ONNX TensorProto numbering
+  u32 rank;
+  const Dim* dims;  // inputs: fixed or a symbol. Outputs: fixed, a symbol, or symbol -2 - k: expression
+                    // number k of output_dims
+  const char* const* dim_text;  // per dim, the expression as a person reads it
+  u32 value;       // number in the program
+};
+
+enum class StateLayout : u8 { contiguous, paged };
+
+/// A state: B sequences of tokens, each token `token_elements` elements (H x D).
+/// Planes: data [B, capacity, token] or pool [blocks, block_size, token]; table [B, max_blocks]; lengths [B].
+struct StatePort {
+  const char* name;         // of the input
+  const char* output_name;  // of the output that continues it
+  i32 dtype;
+  StateLayout layout;
+  u32 token_rank;
+  const i64* token_dims;    // H, D
+  i64 block_size;           // paged
+  i32 batch_symbol;         // symbol bound from the caller's struct; < 0: fixed_batch
+  i64 fixed_batch;
+  i32 capacity_symbol;      // contiguous: capacity; paged: blocks in the pool
+  i32 table_symbol;         // paged: max_blocks, the row length of the table
+  i32 max_length_symbol;    // < 0, or a symbol bound to the largest length before the run
+  i64 appended;             // tokens that one run appends, or -1 - s: the value of symbol s
+  u32 data, table, lengths; // value numbers
+};
+
+/// A condition on the symbols that the compiled code relies on.
+struct Assumption {
+  const char* text;  // "dims of 'a' and 'b': expected equal"
+};
+
+/// Straight-line program over numbered values.
+struct Program {
+  const Symbol* symbols;
+  u32 symbol_count;
+  const Port* inputs;
+  u32 input_count;
+  const Port* outputs;
+  u32 output_count;
+  const StatePort* states;
+  u32 state_count;
+  const Value* values;
+  u32 value_count;
+  const Step* steps;
+  u32 step_count;
+  /// Bytes of every value, for those whose symbols are known; others 0.
+  void (*value_bytes)(const i64* symbols, i64* bytes);
+  /// The dimension expressions that outputs refer to.
+  void (*output_dims)(const i64* symbols, i64* dims);
+  u32 output_dim_count;
+  const Assumption* assumptions;
+  u32 assumption_count;
+  /// Number of the first assumption that does not hold, or -1.
+  i64 (*check_assumptions)(const i64* symbols);
+};
+
+/// Code for one instruction set level.
+struct Level {
+  const char* name;   // "x86-64-v3"
+  u64 features;       // bits of artifact/cpu.h that the machine must have
+  const KernelFn* kernels;          // of the main program
+  const KernelFn* prepare_kernels;  // of the prepare program, or null
+};
+
+/// A constant of the model as its author knows it.
+struct Constant {
+  const char* name;
+  i32 dtype;
+  u32 rank;
+  const i64* dims;
+  bool replaceable;
+  u32 prepare_input;   // its input of the prepare program, when replaceable
+  i64 offset;          // of its original bytes in the weights, or -1 if they are not kept
+};
+
+/// Where one prepared constant of the main program lies in the weights.
+struct Prepared {
+  u32 prepare_output;
+  i64 offset;
+};
+
+struct Metadata {
+  const char* key;
+  const char* value;
+};
+
+enum class WeightsKind : u8 { none, embedded, separate, stripped };
+
+struct Weights {
+  WeightsKind kind;
+  const u8* embedded;      // embedded: the bytes, aligned to 4096
+  u64 bytes;
+  const char* file_name;   // separate: beside the artefact
+  u64 hash[2];             // xxh3-128 of the bytes
+};
+
+struct Model {
+  u32 struct_size;
+  u32 format;              // kFormat
+  const char* name;
+  const char* hash;        // hex, of the model file
+  const char* target;      // "cpu"
+  const char* toolchain;
+  const char* compiler_version;
+  const Level* levels;     // best first
+  u32 level_count;
+  const Program* main;
+  const Program* prepare;  // null unless updatable: constants -> prepared constants
+  const Constant* constants;
+  u32 constant_count;
+  const Prepared* prepared;
+  u32 prepared_count;
+  const Metadata* metadata;
+  u32 metadata_count;
+  Weights weights;
+};
+
+inline constexpr u32 kFormat = 1;
+
+/// Defined by the generated model.cc.
+extern "C" __attribute__((visibility("hidden"))) const Model ingot_model_description;
+
+}  // namespace ingot::artifact
