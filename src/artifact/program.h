@@ -13,6 +13,19 @@ using i32 = __INT32_TYPE__;
 using u32 = __UINT32_TYPE__;
 using u8 = __UINT8_TYPE__;
 
+/// Sizes saturate here, so that absurd shapes become "too much memory" instead of overflow.
+inline constexpr i64 kTooManyBytes = __INT64_MAX__;
+/// a * b of sizes that are not negative; kTooManyBytes if it does not fit.
+inline i64 multiply_size(i64 a, i64 b) {
+  i64 product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kTooManyBytes : product;
+}
+/// a + b of sizes that are not negative; kTooManyBytes if it does not fit.
+inline i64 add_size(i64 a, i64 b) {
+  i64 sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kTooManyBytes : sum;
+}
+
 /// What a kernel sees. One pointer per value of the program, in the program's numbering.
 struct KernelArgs {
   void* const* values;
@@ -139,7 +152,7 @@ struct Program {
   u32 value_count;
   const Step* steps;
   u32 step_count;
-  /// Bytes of every value, for those whose symbols are known; others 0.
+  /// Bytes of every value, for those whose symbols are known; others 0. Saturates: multiply_size().
   void (*value_bytes)(const i64* symbols, i64* bytes);
   /// The dimension expressions that outputs refer to.
   void (*output_dims)(const i64* symbols, i64* dims);
@@ -167,6 +180,15 @@ struct Constant {
   bool replaceable;
   u32 prepare_input;   // its input of the prepare program, when replaceable
   i64 offset;          // of its original bytes in the weights, or -1 if they are not kept
+  u32 source_file;     // stripped: 1 + number of the source file that holds its bytes, or 0
+  u64 source_offset;   // stripped: where in that file, little-endian and dense
+};
+
+/// A file of the original model, which stripped weights are read from again.
+struct SourceFile {
+  const char* name;  // beside the artefact, or in the folder that the load option names
+  u64 bytes;
+  u64 hash[2];       // xxh3-128 of the whole file
 };
 
 /// Where one prepared constant of the main program lies in the weights.
@@ -187,8 +209,21 @@ struct Weights {
   const u8* embedded;      // embedded: the bytes, aligned to 4096
   u64 bytes;
   const char* file_name;   // separate: beside the artefact
-  u64 hash[2];             // xxh3-128 of the bytes
+  u64 hash[2];             // xxh3-128 of the bytes: {low, high}
+  u64 embedded_bytes;      // stripped: so many first bytes of the weights are embedded all the same
 };
+
+/// What a separate weights file begins with; the weights follow at kWeightsHeaderBytes.
+struct WeightsHeader {
+  char magic[8];     // kWeightsMagic
+  u32 version;       // kWeightsVersion
+  u32 header_bytes;  // kWeightsHeaderBytes
+  u64 bytes;         // Weights::bytes
+  u64 hash[2];       // Weights::hash
+};
+inline constexpr char kWeightsMagic[8] = {'I', 'N', 'G', 'O', 'T', 'W', 'T', 'S'};
+inline constexpr u32 kWeightsVersion = 1;
+inline constexpr u32 kWeightsHeaderBytes = 4096;
 
 struct Model {
   u32 struct_size;
@@ -209,6 +244,8 @@ struct Model {
   const Metadata* metadata;
   u32 metadata_count;
   Weights weights;
+  const SourceFile* source_files;  // stripped
+  u32 source_file_count;
 };
 
 inline constexpr u32 kFormat = 1;
