@@ -26,7 +26,8 @@ inline i64 add_size(i64 a, i64 b) {
   return __builtin_add_overflow(a, b, &sum) ? kTooManyBytes : sum;
 }
 
-/// What a kernel sees. One pointer per value of the program, in the program's numbering.
+/// What a kernel sees. One pointer per operand of the step (Step::operands), in that order, so that
+/// equal kernels of different layers share one body.
 struct KernelArgs {
   void* const* values;
   const i64* symbols;
@@ -47,7 +48,7 @@ using WorkFn = Work (*)(const i64* symbols);
 /// What a routine (a plain C++ function of the runtime library, run by one thread) sees. It may set
 /// the symbols that its step defines, then asks for the memory of its outputs.
 struct RoutineArgs {
-  void** values;
+  void** values;           // one pointer per operand of the step; outputs are set by allocate_outputs
   i64* symbols;
   const i64* attributes;  // the step's literal arguments
   /// Makes the step's output values available after the symbols it defines were set. 0: no memory.
@@ -65,6 +66,8 @@ struct Step {
   WorkFn work;             // kernels only
   RoutineFn routine;       // or null: kernel number `kernel` of the level's table
   u32 kernel;
+  const u32* operands;     // value numbers: inputs, then outputs
+  u32 operand_count;
   const i64* attributes;   // routines only
   u32 first_symbol, symbol_count;  // symbols that this step defines (data-dependent sizes)
   double flops_per_unit, bytes_per_unit;  // for profiles, 0 if unknown
