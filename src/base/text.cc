@@ -134,7 +134,7 @@ std::string format_any(Number value) {
 
 template <class Number>
 std::optional<Number> parse_all(std::string_view text) {
-  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
