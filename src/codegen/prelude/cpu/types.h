@@ -151,7 +151,7 @@ typedef vi32 vmask;
 
 /// The same bits as another type of equal size.
 template <class To, class From>
-INGOT_FN To bits_as(From x) {
+INGOT_FN To bits_as(const From& x) {
   static_assert(sizeof(To) == sizeof(From), "bits_as keeps the size");
   return __builtin_bit_cast(To, x);
 }
