@@ -1,0 +1,31 @@
+// codegen/prelude/gpu/gpu.h: what GPU kernels are written in, whichever GPU it is.
+//
+// A kernel includes this file, or has its text pasted in front: the header of one back end
+// (gpu_cuda.h, gpu_hip.h, or the emulator's), then gpu_math.h and gpu_reduce.h. None of them
+// includes a system header.
+//
+// A back end provides
+//   GPU_KERNEL(threads)         what stands before `void` of a kernel of that many threads a block
+//   GPU_DEVICE                  what stands before a function that kernels call
+//   GPU_SHARED(type, name, n)   an array of n elements, one for the whole block
+//   threadIdx blockIdx gridDim  of which kernels use x
+//   gpu::kWarp                  threads a warp (NVIDIA) or wave (AMD)
+//   gpu::sync, gpu::warp_sync   barriers of the block and the warp
+//   gpu::shuffle_xor            the 32-bit word of lane (own ^ mask)
+//   gpu::ld, gpu::st            one aligned access of a whole Vec
+//   gpu::f16, bf16              storage types of 16 bits; to_f32, from_f32<T> convert them
+//   gpu::exp, log, ...          the functions of <cmath>, for float and double
+#pragma once
+
+#if defined(INGOT_GPU_EMULATOR)
+#include "gpu_emu.h"  // of tests/gpu/emulator; an emulated build has it on its include path
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#include "gpu_cuda.h"
+#elif defined(__HIP__)
+#include "gpu_hip.h"
+#else
+#error "gpu.h: compile as CUDA, as HIP, or for the emulator (INGOT_GPU_EMULATOR)"
+#endif
+
+#include "gpu_math.h"
+#include "gpu_reduce.h"
