@@ -22,18 +22,19 @@ struct Use {
 
 struct Value {
   Type type;
-  NodeId producer;    // invalid for graph inputs
-  uint32_t port = 0;  // output number of the producer, or input number of the graph
-  std::string name;   // a label for people; need not be unique
-  std::vector<Use> uses;
+  NodeId producer;            // invalid for graph inputs
+  uint32_t port = 0;          // output number of the producer, or input number of the graph
+  std::string name;           // a label for people; need not be unique
+  std::vector<Use> uses;      // by nodes
+  uint32_t output_count = 0;  // how many of the graph's outputs it is
 };
 
 struct Node {
   OpRef op;
-  std::vector<ValueId> inputs;   // invalid: an absent optional input
+  std::vector<ValueId> inputs;  // invalid: an absent optional input
   std::vector<ValueId> outputs;
   std::vector<std::string> provenance;  // names of the model's nodes it came from
-  bool dead = false;             // removed by the next compact()
+  bool dead = false;                    // removed by the next compact()
 };
 
 struct GraphInput {
@@ -46,9 +47,9 @@ struct GraphOutput {
   ValueId value;
 };
 
-/// A closed graph: everything it reads is an input or a constant inside. Copying is cheap enough for
-/// tests (constants share their bytes). Not safe for concurrent writes.
-/// Ids hold between two compact() calls.
+/// A closed graph: everything it reads is an input or a constant inside. Copying is cheap enough
+/// for tests (constants share their bytes). Not safe for concurrent writes. Ids hold between two
+/// compact() calls.
 class Graph {
  public:
   explicit Graph(std::shared_ptr<ExprPool> pool = std::make_shared<ExprPool>());
@@ -68,8 +69,8 @@ class Graph {
   /// The same for ops and inputs that are known to fit; CHECKs. First output.
   ValueId must_add(OpRef op, std::vector<ValueId> inputs, std::vector<std::string> provenance = {});
   template <class T>
-    requires(!std::is_same_v<T, OpRef>)
-  ValueId must_add(T op, std::vector<ValueId> inputs, std::vector<std::string> provenance = {}) {
+  requires(!std::is_same_v<T, OpRef>) ValueId
+      must_add(T op, std::vector<ValueId> inputs, std::vector<std::string> provenance = {}) {
     return must_add(make_op(std::move(op)), std::move(inputs), std::move(provenance));
   }
 
@@ -79,6 +80,9 @@ class Graph {
   /// Another op on the same inputs. Runs infer again; the output types must not change (CHECK).
   void set_op(NodeId node, OpRef op);
   void set_outputs(std::vector<GraphOutput> outputs);
+  /// Marks a node dead whose outputs nobody uses, and then the producers of its inputs likewise.
+  /// compact() does the same; this keeps the lists of uses true while a pass works.
+  void remove_if_unused(NodeId node);
   /// Drops nodes whose outputs nobody uses, restores topological order, renumbers. Linear.
   void compact();
 
@@ -102,7 +106,7 @@ class Graph {
   }
   /// The constant behind a value, or null.
   const ConstantData* constant(ValueId id) const;
-  bool is_graph_output(ValueId id) const;
+  bool is_graph_output(ValueId id) const { return values_[id.value].output_count > 0; }
 
   // -- facts about dims that the graph relies on; checked at run time --
   std::vector<Assumption>& assumptions() { return assumptions_; }
@@ -119,7 +123,16 @@ class Graph {
   std::vector<GraphInput> inputs_;
   std::vector<GraphOutput> outputs_;
   std::vector<Assumption> assumptions_;
+
+  Result<Types> infer(const OpRef& op, std::span<const ValueId> inputs);
+  ValueId new_value(Type type, NodeId producer, size_t port);
+  void assume(const Assumption& assumption);
 };
+
+/// True if a value of type `a` may stand where one of type `b` does: the same kind, dtype and rank,
+/// and dims that are equal for all values of the symbols. A data-dependent symbol, alone as a dim,
+/// equals any other data-dependent one.
+bool is_compatible(const Type& a, const Type& b);
 
 /// The op of constants: no inputs, one output.
 struct Constant {
@@ -138,20 +151,20 @@ struct Constant {
 
 /// A node of the model that Ingot does not know: keeps the reasons until legalize lists them all.
 struct Unimplemented {
-  std::string op_type;   // "Foo"
+  std::string op_type;  // "Foo"
   std::string domain;
   int64_t opset = 0;
-  std::string reason;    // "no such operator in domain '' at opset 17"
+  std::string reason;  // "no such operator in domain '' at opset 17"
   int64_t outputs = 1;
 
   static constexpr std::string_view kName = "unimplemented";
   static constexpr std::string_view kDoc = "A node of the model that has no core operator.";
   static constexpr std::array kInputs = {Port{"x", "anything", PortKind::variadic}};
   static constexpr std::array kOutputs = {Port{"y", "unknown", PortKind::variadic}};
-  static constexpr auto kFields = std::tuple{
-      field("op_type", &Unimplemented::op_type), field("domain", &Unimplemented::domain),
-      field("opset", &Unimplemented::opset), field("reason", &Unimplemented::reason),
-      field("outputs", &Unimplemented::outputs)};
+  static constexpr auto kFields =
+      std::tuple{field("op_type", &Unimplemented::op_type), field("domain", &Unimplemented::domain),
+                 field("opset", &Unimplemented::opset), field("reason", &Unimplemented::reason),
+                 field("outputs", &Unimplemented::outputs)};
   static constexpr Accuracy kAccuracy = exact();
   Result<Types> infer(InferContext& ctx) const;  // `outputs` values of the type of nothing
   std::vector<Tensor> reference(const ReferenceContext& ctx) const;
@@ -167,10 +180,11 @@ Result<Graph> parse_graph(std::string_view text, OpLookup lookup, ConstantLookup
 /// Structure: ids in range, uses consistent, topological order, types as infer says. All problems.
 Status verify(const Graph& graph);
 
-/// The elements of a small integer or boolean tensor as expressions over symbols, found by following
-/// `lower` symbolically; nothing if an element depends on data. This is how an exporter's
+/// The elements of a small integer or boolean tensor as expressions over symbols, found by
+/// following `lower` symbolically; nothing if an element depends on data. This is how an exporter's
 /// Shape/Gather/Concat chains become dimension expressions.
-std::optional<Exprs> symbolic_contents(const Graph& graph, ValueId value, int64_t max_elements = 64);
+std::optional<Exprs> symbolic_contents(const Graph& graph, ValueId value,
+                                       int64_t max_elements = 64);
 
 /// Runs a graph with the reference functions, fp64.
 class Interpreter {

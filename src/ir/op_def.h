@@ -66,9 +66,15 @@ struct Accuracy {
   enum class Kind : uint8_t { exact, rounding, random } kind = Kind::exact;
   double ulp = 0;  // of the output's compute type, per operation in a chain of depth 1
 };
-constexpr Accuracy exact() { return {}; }
-constexpr Accuracy rounding(double ulp) { return {Accuracy::Kind::rounding, ulp}; }
-constexpr Accuracy random_values() { return {Accuracy::Kind::random, 0}; }
+constexpr Accuracy exact() {
+  return {};
+}
+constexpr Accuracy rounding(double ulp) {
+  return {Accuracy::Kind::rounding, ulp};
+}
+constexpr Accuracy random_values() {
+  return {Accuracy::Kind::random, 0};
+}
 
 // ---- Attributes ------------------------------------------------------------------------------
 
@@ -77,10 +83,17 @@ struct ConstantData {
   DType dtype = DType::f32;
   std::vector<int64_t> dims;
   std::shared_ptr<const void> owner;
-  std::span<const std::byte> bytes;       // little-endian storage bytes; empty for strings
-  std::vector<std::string> strings;       // dtype str
+  std::span<const std::byte> bytes;  // little-endian storage bytes; empty for strings
+  std::vector<std::string> strings;  // dtype str
   friend bool operator==(const ConstantData& a, const ConstantData& b);  // by content
 };
+
+/// 32 hexadecimal digits that stand for dtype, dims and contents.
+std::string content_hash(const ConstantData& data);
+/// The values of a constant. Errors: bytes that do not fit dtype and dims; complex numbers.
+Result<Tensor> to_tensor(const ConstantData& data);
+/// A constant that owns its bytes, rounded to the storage type.
+ConstantData to_constant(const Tensor& tensor);
 
 using GraphRef = std::shared_ptr<const Graph>;
 
@@ -126,10 +139,10 @@ struct InferContext {
 
 /// What reference sees. A state counts as its planes: data, (paged: block table,) lengths.
 struct ReferenceContext {
-  std::span<const Tensor> in;                   // absent optional inputs are tensors of dtype f32 and size 0
-  std::vector<bool> present;                    // per input
-  std::span<const int64_t> symbols;             // values by SymbolId
-  std::vector<std::vector<int64_t>> out_dims;   // concrete dims per output (empty for states)
+  std::span<const Tensor> in;        // absent optional inputs are tensors of dtype f32 and size 0
+  std::vector<bool> present;         // per input
+  std::span<const int64_t> symbols;  // values by SymbolId
+  std::vector<std::vector<int64_t>> out_dims;  // concrete dims per output (empty for states)
   std::vector<DType> out_dtypes;
 
   bool has(size_t k) const { return k < in.size() && present[k]; }
@@ -181,9 +194,9 @@ class Lowering {
 /// One store of a scattering op: output 0 is input 0 updated in place.
 struct Scatter {
   StatePlane plane = StatePlane::data;  // when the output is a state
-  Expr offset;     // flat element offset
-  Expr value;      // compute dtype
-  Expr predicate;  // none: always
+  Expr offset;                          // flat element offset
+  Expr value;                           // compute dtype
+  Expr predicate;                       // none: always
 };
 
 /// A plain C++ function of the runtime library (src/artifact/routines.cc).
@@ -251,7 +264,9 @@ class OpRef {
   template <class T>
   const T* as() const;
   template <class T>
-  bool is() const { return as<T>() != nullptr; }
+  bool is() const {
+    return as<T>() != nullptr;
+  }
   Attribute attribute(size_t field) const { return def_->get(data(), field); }
   /// Same op with equal attributes.
   friend bool operator==(const OpRef& a, const OpRef& b);
@@ -305,7 +320,7 @@ OpDef make_def();
 template <class T>
 const T* OpRef::as() const {
   return def_ != nullptr && def_->type == &detail::kTypeTag<T> ? static_cast<const T*>(data_.get())
-                                                              : nullptr;
+                                                               : nullptr;
 }
 
 template <class T>
@@ -351,8 +366,8 @@ Result<bool> assign(M& member, const Attribute& value, std::string_view op, std:
     return true;
   }
   return invalid_argument(op, ": attribute '", name, "': expected ",
-                          attribute_type_name(Attribute(M{})), ", got ",
-                          attribute_type_name(value), " ", to_text(value));
+                          attribute_type_name(Attribute(M{})), ", got ", attribute_type_name(value),
+                          " ", to_text(value));
 }
 
 template <class T>
@@ -406,13 +421,17 @@ OpDef make_def() {
   std::apply([&](const auto&... fields) { (def.fields.push_back(fields.name), ...); }, T::kFields);
   def.make = make_from<T>;
   def.get = get_field<T>;
-  def.infer = [](const void* op, InferContext& ctx) { return static_cast<const T*>(op)->infer(ctx); };
+  def.infer = [](const void* op, InferContext& ctx) {
+    return static_cast<const T*>(op)->infer(ctx);
+  };
   if constexpr (requires(const T& op, const ReferenceContext& ctx) { op.reference(ctx); }) {
     def.reference = [](const void* op, const ReferenceContext& ctx) {
       return static_cast<const T*>(op)->reference(ctx);
     };
   }
-  if constexpr (requires(const T& op, Lowering& k, std::span<const Expr> i) { op.lower(k, 0, i); }) {
+  if constexpr (requires(const T& op, Lowering& k, std::span<const Expr> i) {
+                  op.lower(k, 0, i);
+                }) {
     def.lower = [](const void* op, Lowering& k, size_t output, std::span<const Expr> index) {
       return static_cast<const T*>(op)->lower(k, output, index);
     };

@@ -30,11 +30,11 @@ struct StateType {
   DType dtype = DType::f32;
   StateLayout layout = StateLayout::contiguous;
   Expr batch;
-  Expr capacity;    // contiguous: tokens per sequence; paged: blocks in the pool
-  Expr max_blocks;  // paged only
+  Expr capacity;           // contiguous: tokens per sequence; paged: blocks in the pool
+  Expr max_blocks;         // paged only
   int64_t block_size = 0;  // paged only
-  Expr length;      // upper bound of tokens held before the value was made, a symbol or an expression
-  Exprs token;      // e.g. [H, D]; constants
+  Expr length;  // upper bound of tokens held before the value was made, a symbol or an expression
+  Exprs token;  // e.g. [H, D]; constants
 
   friend bool operator==(const StateType&, const StateType&) = default;
 };
@@ -57,8 +57,8 @@ struct Type {
   ContainerType container;
 
   Type() = default;
-  Type(TensorType t) : kind(Kind::tensor), tensor(std::move(t)) {}     // NOLINT
-  Type(StateType s) : kind(Kind::state), state(std::move(s)) {}        // NOLINT
+  Type(TensorType t) : kind(Kind::tensor), tensor(std::move(t)) {}           // NOLINT
+  Type(StateType s) : kind(Kind::state), state(std::move(s)) {}              // NOLINT
   Type(ContainerType c) : kind(Kind::container), container(std::move(c)) {}  // NOLINT
 
   bool is_tensor() const { return kind == Kind::tensor; }
@@ -72,7 +72,7 @@ std::string to_text(const TensorType& type);
 std::string to_text(const Type& type);
 Result<Type> parse_type(std::string_view text, ExprPool& pool);
 
-/// Product of the dims; 1 for a scalar.
+/// Product of the dims. The first form needs at least one dim, since a scalar knows no pool.
 Expr element_count(const TensorType& type);
 Expr element_count(ExprPool& pool, std::span<const Expr> dims);
 
