@@ -373,7 +373,9 @@ Result<bool> assign(M& member, const Attribute& value, std::string_view op, std:
 template <class T>
 Result<OpRef> make_from(const Attributes& attributes) {
   T op{};
-  for (const auto& [name, value] : attributes) {
+  for (const auto& attribute : attributes) {
+    const std::string& name = attribute.first;
+    const Attribute& value = attribute.second;
     bool known = false;
     std::optional<Error> failure;
     std::apply(
