@@ -3,6 +3,7 @@
 include(GoogleTest)
 
 option(INGOT_WERROR "Treat compiler warnings as errors" ON)
+option(INGOT_TESTS "Build the tests, fuzzers and benchmarks" ON)
 option(INGOT_FUZZ "Build the fuzzers with libFuzzer (clang only)" OFF)
 set(INGOT_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
@@ -37,7 +38,8 @@ if(INGOT_FUZZ)
   target_compile_options(ingot_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ingot_find_library(NAME HEADER LIBRARY): an imported target `NAME` for a library without CMake files.
+# ingot_find_library(NAME HEADER LIBRARY): an imported target `NAME` for a library that brings no
+#   CMake files.
 function(ingot_find_library name header library)
   find_path(INGOT_${name}_INCLUDE ${header} REQUIRED)
   find_library(INGOT_${name}_LIBRARY ${library} REQUIRED)
@@ -66,7 +68,8 @@ function(ingot_link target deps libs)
   target_link_libraries(${target} PUBLIC ${deps} ${libs} ingot_settings)
 endfunction()
 
-# ingot_library(NAME [SOURCES a.cc b.cc] [DEPS base ...] [LIBS fmt::fmt ...] [TEST_LIBS ...] [TEST_DEPS ...])
+# ingot_library(NAME [SOURCES a.cc b.cc] [DEPS base ...] [LIBS fmt::fmt ...]
+#               [TEST_LIBS ...] [TEST_DEPS ...])
 #   Makes ingot_NAME from a sorted list of sources (none: a library of headers), linked with the
 #   layers ingot_DEPS and foreign LIBS; the folder's *_test.cc become ingot_NAME_test.
 function(ingot_library name)
@@ -89,7 +92,7 @@ function(ingot_library name)
   endif()
 
   file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc")
-  if(tests)
+  if(tests AND INGOT_TESTS)
     ingot_test(${name}_test SOURCES ${tests} DEPS ${name} ${arg_TEST_DEPS} LIBS ${arg_TEST_LIBS})
   endif()
 endfunction()
@@ -107,6 +110,9 @@ endfunction()
 #   registers each of its tests with ctest. Tests run in their binary's build folder.
 function(ingot_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS")
+  if(NOT INGOT_TESTS)
+    return()
+  endif()
   ingot_program(ingot_${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS}
     LIBS ${arg_LIBS} GTest::gtest_main)
   target_compile_definitions(ingot_${name} PRIVATE
@@ -114,4 +120,26 @@ function(ingot_test name)
   string(REGEX REPLACE "_test$" "" prefix ${name})
   gtest_discover_tests(ingot_${name} TEST_PREFIX "${prefix}." DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${prefix})
+endfunction()
+
+# ingot_fuzzer(NAME SOURCES ... [DEPS ...] [LIBS ...] [SEEDS folder ...]): makes fuzz_NAME of a
+#   source that defines LLVMFuzzerTestOneInput. With INGOT_FUZZ it is a libFuzzer program;
+#   otherwise fuzz/driver.cc mutates the seeds a fixed number of times, as the test fuzz.NAME.
+function(ingot_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS;SEEDS")
+  if(NOT INGOT_TESTS)
+    return()
+  endif()
+  if(INGOT_FUZZ)
+    ingot_program(fuzz_${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} LIBS ${arg_LIBS})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name}
+      COMMAND fuzz_${name} -runs=2000 -seed=1 -rss_limit_mb=2048 -timeout=10 -print_final_stats=0)
+  else()
+    list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/fuzz/driver.cc")
+    list(SORT arg_SOURCES)
+    ingot_program(fuzz_${name} SOURCES ${arg_SOURCES} DEPS base ${arg_DEPS} LIBS ${arg_LIBS})
+    add_test(NAME fuzz.${name} COMMAND fuzz_${name} 2000 1 ${arg_SEEDS})
+  endif()
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
 endfunction()
