@@ -143,3 +143,10 @@ function(ingot_fuzzer name)
   endif()
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
 endfunction()
+
+# ingot_benchmark(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes bench_NAME, a Google Benchmark program.
+function(ingot_benchmark name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS")
+  ingot_program(bench_${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS}
+    LIBS ${arg_LIBS} benchmark::benchmark_main)
+endfunction()

@@ -98,6 +98,7 @@ INGOT_ERROR_FACTORY(wrong_target, kWrongTarget)
 INGOT_ERROR_FACTORY(device_error, kDevice)
 INGOT_ERROR_FACTORY(cancelled, kCancelled)
 INGOT_ERROR_FACTORY(internal_error, kInternal)
+INGOT_ERROR_FACTORY(deadline_exceeded, kDeadline)
 #undef INGOT_ERROR_FACTORY
 
 /// The error with one more place around it: becomes the outermost note.

@@ -27,7 +27,7 @@ TEST(Error, CodesKeepTheCommandLinesExitStatuses) {
 }
 
 TEST(Error, AbiStatusRoundTrips) {
-  for (int status = 1; status <= 10; ++status) {
+  for (int status = 1; status <= 11; ++status) {
     EXPECT_EQ(abi_status(code_from_abi_status(status)), status);
   }
   EXPECT_EQ(code_from_abi_status(999), Code::kInternal);
