@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "ingot/ingot.h"
 
 namespace ingot {
 namespace {
@@ -40,6 +41,16 @@ TEST(DType, RowsAreInEnumeratorOrderAndUnique) {
   EXPECT_EQ(dtype_from_onnx(0), std::nullopt);
   EXPECT_EQ(dtype_from_onnx(27), std::nullopt);
   EXPECT_EQ(dtype_from_name("float"), std::nullopt);
+}
+
+TEST(DType, OnnxNumbersAreThoseOfTheHeader) {
+  EXPECT_EQ(onnx_number(DType::f32), INGOT_FLOAT32);
+  EXPECT_EQ(onnx_number(DType::f64), INGOT_FLOAT64);
+  EXPECT_EQ(onnx_number(DType::i64), INGOT_INT64);
+  EXPECT_EQ(onnx_number(DType::b8), INGOT_BOOL);
+  EXPECT_EQ(onnx_number(DType::str), INGOT_STRING);
+  EXPECT_EQ(onnx_number(DType::bf16), INGOT_BFLOAT16);
+  EXPECT_EQ(onnx_number(DType::f8e5m2), INGOT_FLOAT8E5M2);
 }
 
 TEST(DType, SizesOfPackedElements) {

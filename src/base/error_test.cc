@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/result.h"
+#include "ingot/ingot.h"
 
 namespace ingot {
 namespace {
@@ -31,6 +32,20 @@ TEST(Error, AbiStatusRoundTrips) {
     EXPECT_EQ(abi_status(code_from_abi_status(status)), status);
   }
   EXPECT_EQ(code_from_abi_status(999), Code::kInternal);
+}
+
+TEST(Error, AbiStatusesAreThoseOfTheHeader) {
+  EXPECT_EQ(abi_status(Code::kInvalidArgument), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(abi_status(Code::kUnsupported), INGOT_UNSUPPORTED);
+  EXPECT_EQ(abi_status(Code::kInvalidModel), INGOT_INVALID_MODEL);
+  EXPECT_EQ(abi_status(Code::kIo), INGOT_IO);
+  EXPECT_EQ(abi_status(Code::kToolchain), INGOT_TOOLCHAIN);
+  EXPECT_EQ(abi_status(Code::kResourceExhausted), INGOT_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(abi_status(Code::kWrongTarget), INGOT_WRONG_TARGET);
+  EXPECT_EQ(abi_status(Code::kDevice), INGOT_DEVICE);
+  EXPECT_EQ(abi_status(Code::kCancelled), INGOT_CANCELLED);
+  EXPECT_EQ(abi_status(Code::kInternal), INGOT_INTERNAL);
+  EXPECT_EQ(abi_status(Code::kDeadline), INGOT_DEADLINE);
 }
 
 TEST(Error, PartsAndNotesBecomeOneText) {
