@@ -10,6 +10,7 @@
 //               store_strided(p, s, v)   store_strided_partial(p, s, v, n)
 //               gather(p, index)         gather_partial(p, index, n, fill = 0)
 //               scatter(p, index, v)     scatter_partial(p, index, v, n)
+//               gather_if(p, index, mask, fill)   scatter_if(p, index, v, mask)
 //   making      splat<N>(x)   iota<N>(first)   first_lanes(n)
 //   masks       equal, not_equal, less, less_equal, greater, greater_equal, is_nan, is_inf
 //               mask_and, mask_or, mask_xor, mask_not, to_mask(v), from_mask<T>(m), any, all
@@ -849,6 +850,22 @@ INGOT_FN vec<T> gather_partial(const T* p, const I& index, i64 n, reg<T> fill = 
   vec<T> out = splat<W>(fill);
   for (i64 i = 0; i < W && i < n; ++i) out[i] = load<1>(p + index[i]);
   return out;
+}
+/// p[index] in the lanes of m, `fill` (untouched memory) in the others.
+template <class T, class I>
+INGOT_FN vec<T> gather_if(const T* p, const I& index, vmask m, reg<T> fill) {
+  vec<T> out = splat<W>(fill);
+  for (i64 i = 0; i < W; ++i) {
+    if (m[i]) out[i] = load<1>(p + index[i]);
+  }
+  return out;
+}
+/// Writes the lanes of m to p[index], lower lanes first.
+template <class T, class I>
+INGOT_FN void scatter_if(T* p, const I& index, const vec<T>& v, vmask m) {
+  for (i64 i = 0; i < W; ++i) {
+    if (m[i]) store(p + index[i], reg<T>(v[i]));
+  }
 }
 /// Writes lane i to p[index[i]], lower lanes first.
 template <class T, class I>

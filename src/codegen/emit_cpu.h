@@ -1,0 +1,99 @@
+// codegen/emit_cpu.h: loop nests as C++ on the CPU prelude.
+#pragma once
+
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "codegen/writer.h"
+#include "kernel/stmt.h"
+
+namespace ingot {
+
+/// Name of an element type in the prelude ("f32"); booleans are u8 in memory.
+std::string_view cpu_type(DType dtype);
+
+/// An integer expression over symbols alone as C++: names `s0`, `s1`, ... are the symbols.
+std::string cpu_dim(Expr expr);
+/// Symbols of an expression, to be declared as `const i64 sN = symbols[N];`.
+std::set<uint32_t> symbols_of(Expr expr);
+
+/// Writes expressions as C++ text. Sub-expressions that occur twice or are long become named
+/// constants written in front of the statement. In a vector loop, whatever depends on its variable
+/// is a vector of W lanes, and loads and stores become contiguous, strided or per lane.
+class CpuExprWriter {
+ public:
+  CpuExprWriter(Writer& out, ExprPool& pool) : out_(out), pool_(pool) {}
+
+  /// What buffer number k is called and holds.
+  void name_buffer(uint32_t buffer, std::string name, DType dtype);
+  void name_var(VarId var, std::string name) { vars_[var] = std::move(name); }
+  /// A scalar or vector that a Let, ReduceLoop or template made.
+  void name_local(LocalId local, std::string name, bool vector);
+  void name_param(uint32_t param, std::string name, bool vector);
+
+  /// From here on `var` runs in lanes; `lanes` names the count of valid lanes, empty: all W.
+  void enter_vector(VarId var, std::string lanes);
+  void leave_vector();
+  bool in_vector() const { return vector_var_.valid(); }
+  const std::string& lanes() const { return lanes_; }
+
+  bool is_vector(Expr expr);
+  /// Text of an expression; may write constants first.
+  std::string write(Expr expr);
+  /// Text of an expression as a vector of W lanes.
+  std::string write_lanes(Expr expr);
+  /// A store statement.
+  void store(uint32_t buffer, Expr offset, Expr value, Expr predicate);
+  /// Counts the uses in expressions that are about to be written together.
+  void begin_statement(std::initializer_list<Expr> roots);
+
+  std::string fresh(std::string_view prefix) { return concat(prefix, next_name_++); }
+
+  /// Constants written in an inner block vanish at its end: remember and restore.
+  using Scope = std::unordered_map<uint32_t, std::string>;
+  Scope save() const { return named_; }
+  void restore(Scope scope) { named_ = std::move(scope); }
+
+  DType buffer_dtype(uint32_t buffer) const { return buffers_.at(buffer).dtype; }
+  const std::string& buffer_name(uint32_t buffer) const { return buffers_.at(buffer).name; }
+
+ private:
+  struct Named {
+    std::string name;
+    DType dtype = DType::f32;
+    bool vector = false;
+  };
+  std::string text(Expr expr);
+  std::string operand(Expr expr, bool vector);
+  std::string literal(Expr expr);
+  std::string load(Expr expr);
+  std::string leaf(Expr expr);
+  std::string call(Expr expr);
+  std::string constant_of(Expr expr, std::string value);
+  /// The text of an offset whose vector variable stands for lane 0.
+  std::string first_lane(Expr offset);
+  std::optional<Expr> lane_stride(Expr offset);
+
+  Writer& out_;
+  ExprPool& pool_;
+  std::unordered_map<uint32_t, Named> buffers_;
+  std::unordered_map<VarId, std::string> vars_;
+  std::unordered_map<LocalId, Named> locals_;
+  std::unordered_map<uint32_t, Named> params_;
+  std::unordered_map<uint32_t, std::string> named_;
+  std::unordered_map<uint32_t, int> uses_;
+  std::unordered_map<uint32_t, bool> vector_memo_;
+  VarId vector_var_;
+  std::string lanes_;
+  bool as_scalar_ = false;  // writing an offset: the vector variable is its first lane
+  int next_name_ = 0;
+};
+
+/// The kernel as one function `static void NAME(const KernelArgs& args, i64 begin, i64 end)`.
+std::string emit_cpu(const Kernel& kernel);
+
+/// Comment lines that open a kernel: the model's nodes and the region's text.
+void write_provenance(Writer& out, const std::vector<std::string>& provenance);
+
+}  // namespace ingot

@@ -1,0 +1,42 @@
+// codegen/writer.h: writes indented source text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace ingot {
+
+/// Collects lines. Blocks indent what is written inside them.
+class Writer {
+ public:
+  /// One line at the present indentation, made of parts as in an error message. No part: empty.
+  template <class... Parts>
+  void line(const Parts&... parts) {
+    const std::string text = concat(parts...);
+    if (!text.empty()) text_.append(static_cast<size_t>(2 * depth_), ' ');
+    text_ += text;
+    text_ += '\n';
+  }
+
+  /// `head {` ... `}tail`, with `body()` in between.
+  template <class Body>
+  void block(std::string_view head, Body body, std::string_view tail = {}) {
+    line(head, head.empty() ? "{" : " {");
+    ++depth_;
+    body();
+    --depth_;
+    line("}", tail);
+  }
+
+  void raw(std::string_view text) { text_ += text; }
+  const std::string& text() const { return text_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+}  // namespace ingot
