@@ -74,6 +74,7 @@ constexpr i64 W = INGOT_LEVEL_NUMBER == 4 ? 16 : INGOT_LEVEL_NUMBER == 3 ? 8 : 4
 /// A size known at compile time; converts to i64 wherever a run-time size is expected.
 template <i64 kValue>
 struct Lit {
+  static constexpr i64 value = kValue;
   [[gnu::always_inline]] constexpr operator i64() const { return kValue; }
 };
 

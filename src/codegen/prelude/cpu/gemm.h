@@ -1,0 +1,276 @@
+// codegen/prelude/cpu/gemm.h: fp32 matrix multiplication against prepacked panels.
+//
+// Pasted behind vec.h.
+//
+//   C[m, n] = initial(n) + sum over k of A[m, k] * B[k, n]         (M rows, N columns, K terms)
+//
+// Accumulators are f32, start at zero (or at `initial`), and are summed in ascending k with one
+// fma per term. Neither the tile a row falls into nor the split over threads nor the level's
+// vector width changes that order, so every split gives the same bits; v1 has no fused
+// multiply-add and differs from v3 and v4.
+//
+// Layouts. A: row-major, unpacked, k contiguous, rows `a_stride` elements apart. B: packed into
+// panels of PW = panel_width(N) columns, [P, K, PW] with P = panel_count(N), zero beyond N; the
+// same at every level. C: whatever the epilogue does with it.
+//
+//   gemm(m_begin, m_end, panel_begin, panel_end, k, n, a, a_stride, b, epilogue[, initial])
+//     The work unit: rows [m_begin, m_end) of panels [panel_begin, panel_end). `a` and `b` point
+//     to row 0 and panel 0. k and n are Lit<...> or i64.
+//   gemm_produced(m_begin, m_end, panel_begin, panel_end, k, n, produce, scratch, scratch_rows, b,
+//                 epilogue[, initial])
+//     The same with rows of A that exist nowhere yet: `produce(m, row)` writes A[m, 0..k) to
+//     `row`, once per row and call. scratch holds gemm_scratch_size(k, scratch_rows) floats.
+//   pack_panels(panel_begin, panel_end, k, n, source, stride_k, stride_n, packed)
+//     Packs B given as source[k * stride_k + n * stride_n].
+//
+//   epilogue(i64 m, i64 n, vf32 acc, i64 lanes): columns n .. n + lanes - 1 of row m, called once
+//     for each; lanes is the constant W except at the right edge. The functor writes the output,
+//     with store_partial(p, v, lanes). Make it a lambda with INGOT_LAMBDA behind its parameters.
+//   initial(i64 n, i64 lanes) -> vf32.
+//
+// Tiles. A tile is MR rows by NV vectors; rows are cut into equal tiles of at most kTileRows, so
+// there is no slow remainder of a row or two. v4 (32 registers): 6x64 needs 24 accumulators + 4
+// of B + 1 of A; 8x48 24 + 3 + 1; 12x32 24 + 2 + 1; 14x16 14 + 1. v3 (16): 6x16 needs 12 + 2 + 1.
+// v1 (16): 3x16 needs 12 + 1 + 1 and a temporary. With a row stride that is a multiple of 4 KiB at
+// most 8 rows are taken, because all rows of a tile then fall into one set of an 8-way L1 cache.
+// The whole of K is summed in registers. Remainders: rows by smaller tiles, columns by zero
+// padding of B and `lanes`, k needs none.
+//
+// Tiles that lost: 7x64 (needs B or A as memory operands: short of load ports where there are two
+// 512-bit multipliers), 12x32 and 24x16 for wide N (more rows of A than the L1 has ways), 3x32 at
+// v3 (more of B per multiplication than the L2 delivers).
+#ifndef INGOT_PRELUDE_CPU_GEMM_H
+#define INGOT_PRELUDE_CPU_GEMM_H
+
+namespace ingot_cpu {
+inline namespace INGOT_LEVEL {
+
+/// Columns of one panel of a packed B with n columns.
+[[maybe_unused]] static constexpr i64 panel_width(i64 n) {
+  return n >= 64 ? 64 : n <= 16 ? 16 : (n + 15) / 16 * 16;
+}
+/// Panels of a packed B with n columns.
+[[maybe_unused]] static constexpr i64 panel_count(i64 n) {
+  return (n + panel_width(n) - 1) / panel_width(n);
+}
+/// Elements of a packed B of k rows and n columns.
+[[maybe_unused]] static constexpr i64 packed_size(i64 k, i64 n) {
+  return panel_count(n) * panel_width(n) * k;
+}
+
+/// Vectors in a tile of a panel of kWidth columns.
+template <i64 kWidth>
+constexpr i64 kTileVectors = INGOT_LEVEL_NUMBER == 4 ? kWidth / 16 : 16 / W;
+/// Rows in the tallest tile of kVectors vectors.
+template <i64 kVectors>
+constexpr i64 kTileRows = INGOT_LEVEL_NUMBER == 1   ? 3
+                          : INGOT_LEVEL_NUMBER == 3 ? 6
+                          : kVectors == 4           ? 6
+                          : kVectors == 3           ? 8
+                          : kVectors == 2           ? 12
+                                                    : 14;
+/// The tallest tile when rows are a multiple of 4 KiB apart.
+constexpr i64 kTileRowsAliased = 8;
+/// Steps of k by which B is prefetched into the L1: a panel streams from the L2 faster than the
+/// hardware's own prefetchers ask for it.
+constexpr i64 kPrefetchSteps = 16;
+
+/// Where the accumulators of a tile start.
+enum class Start { zero, tile };
+
+/// acc += a[0] in every lane * b, with a read from memory.
+INGOT_FN void fma_broadcast_into(vf32& acc, const f32* a, vf32 b) {
+#if INGOT_LEVEL_NUMBER == 4
+  asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
+#else
+  fma_into(acc, splat<W>(*a), b);
+#endif
+}
+
+/// The micro-kernel: tile[i, j] = sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
+///
+/// tile is [MR, NV * W] and b is [taps, k, kWidth]; only NV * W columns of b are read. Not inlined:
+/// one body serves every matmul and convolution of a translation unit, and no epilogue can spoil
+/// its register allocation.
+template <i64 MR, i64 NV, i64 kWidth, Start kStart>
+[[maybe_unused, gnu::noinline]] static void multiply_tile(const f32* const* rows, i64 taps, i64 k,
+                                                          const f32* b, f32* tile) {
+  vf32 acc[MR][NV];
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
+      acc[i][j] = kStart == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
+    }
+  }
+  for (i64 t = 0; t < taps; ++t) {
+    const f32* a[MR];
+    INGOT_UNROLL for (i64 i = 0; i < MR; ++i) a[i] = rows[t * MR + i];
+    for (i64 c = 0; c < k; ++c) {
+      vf32 bv[NV];
+      INGOT_UNROLL for (i64 j = 0; j < NV; ++j) bv[j] = load(b + j * W);
+      INGOT_UNROLL for (i64 j = 0; j < NV * W; j += 16) {
+        __builtin_prefetch(b + kPrefetchSteps * kWidth + j, 0, 3);
+      }
+      INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+        if constexpr (NV == 1) {
+          fma_broadcast_into(acc[i][0], a[i] + c, bv[0]);
+        } else {
+          const vf32 av = splat<W>(a[i][c]);
+          INGOT_UNROLL for (i64 j = 0; j < NV; ++j) fma_into(acc[i][j], av, bv[j]);
+        }
+      }
+      b += kWidth;
+    }
+  }
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) store(tile + (i * NV + j) * W, acc[i][j]);
+  }
+}
+
+/// multiply_tile for a number of rows known at run time, 1 <= rows_count <= MR; `rows` is
+/// [taps, rows_count].
+template <i64 MR, i64 NV, i64 kWidth, Start kStart>
+INGOT_FN void multiply_rows(i64 rows_count, const f32* const* rows, i64 taps, i64 k, const f32* b,
+                            f32* tile) {
+  if constexpr (MR == 1) {
+    multiply_tile<1, NV, kWidth, kStart>(rows, taps, k, b, tile);
+  } else if (rows_count == MR) {
+    multiply_tile<MR, NV, kWidth, kStart>(rows, taps, k, b, tile);
+  } else {
+    multiply_rows<MR - 1, NV, kWidth, kStart>(rows_count, rows, taps, k, b, tile);
+  }
+}
+
+/// Hands a tile of rows_count rows whose first column is `column` to the epilogue.
+template <i64 NV, class Epilogue>
+INGOT_FN void finish_tile(i64 m, i64 rows_count, i64 column, i64 n, const f32* tile,
+                          Epilogue& epilogue) {
+  if (column + NV * W <= n) {
+    for (i64 i = 0; i < rows_count; ++i) {
+      INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
+        epilogue(m + i, column + j * W, load(tile + (i * NV + j) * W), W);
+      }
+    }
+    return;
+  }
+  for (i64 i = 0; i < rows_count; ++i) {
+    for (i64 j = 0; j < NV && column + j * W < n; ++j) {
+      const i64 left = n - column - j * W;
+      epilogue(m + i, column + j * W, load(tile + (i * NV + j) * W), left < W ? left : W);
+    }
+  }
+}
+
+/// The default of `initial`: all accumulators start at zero.
+struct FromZero {};
+
+/// Fills a tile with what its accumulators start at; columns beyond n with zero.
+template <i64 NV, class Initial>
+INGOT_FN void start_tile(i64 rows_count, i64 column, i64 n, f32* tile, Initial& initial) {
+  for (i64 j = 0; j < NV; ++j) {
+    const i64 left = n - column - j * W;
+    const vf32 first = left > 0 ? initial(column + j * W, left < W ? left : W) : vf32{};
+    for (i64 i = 0; i < rows_count; ++i) store(tile + (i * NV + j) * W, first);
+  }
+}
+
+/// Rows [0, rows_total) of A, which are rows m0 .. of the result, times panels [begin, end).
+template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
+[[maybe_unused]] static void multiply_block(i64 m0, i64 rows_total, i64 panel_begin, i64 panel_end,
+                                            KT k, NT n, const f32* a, i64 a_stride, const f32* b,
+                                            Epilogue& epilogue, Initial& initial) {
+  constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>;
+  constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
+  const i64 tallest = MR > kTileRowsAliased && a_stride % 1024 == 0 ? kTileRowsAliased : MR;
+  const i64 tiles = (rows_total + tallest - 1) / tallest;
+  alignas(64) f32 tile[MR * NV * W];
+  const f32* rows[MR];
+  for (i64 panel = panel_begin; panel < panel_end; ++panel) {
+    for (i64 part = 0; part < kWidth; part += NV * W) {
+      const i64 column = panel * kWidth + part;
+      if (column >= n) break;
+      i64 m = 0;
+      for (i64 t = 0; t < tiles; ++t) {
+        const i64 count = (rows_total - m + tiles - t - 1) / (tiles - t);
+        for (i64 i = 0; i < count; ++i) rows[i] = a + (m + i) * a_stride;
+        if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
+        multiply_rows<MR, NV, kWidth, kStart>(count, rows, 1, k, b + panel * k * kWidth + part,
+                                              tile);
+        finish_tile<NV>(m0 + m, count, column, n, tile, epilogue);
+        m += count;
+      }
+    }
+  }
+}
+
+/// Calls body with Lit<panel_width(n)>, a constant for the compiler even where n is none.
+template <class NT, class Body>
+INGOT_FN void with_panel_width(NT n, Body&& body) {
+  const i64 width = panel_width(n);
+  if (width == 64) return body(Lit<64>{});
+  if (width == 48) return body(Lit<48>{});
+  if (width == 32) return body(Lit<32>{});
+  body(Lit<16>{});
+}
+
+/// Rows [m_begin, m_end) of panels [panel_begin, panel_end); see the head of this file.
+template <class KT, class NT, class Epilogue, class Initial = FromZero>
+INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k, NT n,
+                   const f32* a, i64 a_stride, const f32* b, Epilogue&& epilogue,
+                   Initial&& initial = Initial{}) {
+  if (m_begin >= m_end) return;
+  with_panel_width(n, [&](auto width) INGOT_LAMBDA {
+    multiply_block<decltype(width)::value>(m_begin, m_end - m_begin, panel_begin, panel_end, k, n,
+                                           a + m_begin * a_stride, a_stride, b, epilogue, initial);
+  });
+}
+
+/// Distance of produced rows: the next odd multiple of a cache line, so that the rows of a tile
+/// spread over the sets of the L1.
+[[maybe_unused]] static constexpr i64 produced_stride(i64 k) { return ((k + 15) / 16 | 1) * 16; }
+
+/// Floats that gemm_produced needs for `rows` rows.
+[[maybe_unused]] static constexpr i64 gemm_scratch_size(i64 k, i64 rows) {
+  return produced_stride(k) * rows;
+}
+
+/// gemm with rows of A that `produce(m, row)` writes first, scratch_rows at a time.
+template <class KT, class NT, class Produce, class Epilogue, class Initial = FromZero>
+INGOT_FN void gemm_produced(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k, NT n,
+                            Produce&& produce, f32* scratch, i64 scratch_rows, const f32* b,
+                            Epilogue&& epilogue, Initial&& initial = Initial{}) {
+  const i64 stride = produced_stride(k);
+  with_panel_width(n, [&](auto width) INGOT_LAMBDA {
+    for (i64 m = m_begin; m < m_end; m += scratch_rows) {
+      const i64 count = m_end - m < scratch_rows ? m_end - m : scratch_rows;
+      for (i64 i = 0; i < count; ++i) produce(m + i, scratch + i * stride);
+      multiply_block<decltype(width)::value>(m, count, panel_begin, panel_end, k, n, scratch,
+                                             stride, b, epilogue, initial);
+    }
+  });
+}
+
+/// Packs panels [panel_begin, panel_end) of B[k, n] = source[k * stride_k + n * stride_n].
+template <class KT, class NT>
+[[maybe_unused]] static void pack_panels(i64 panel_begin, i64 panel_end, KT k, NT n,
+                                         const f32* source, i64 stride_k, i64 stride_n,
+                                         f32* packed) {
+  const i64 width = panel_width(n);
+  for (i64 panel = panel_begin; panel < panel_end; ++panel) {
+    for (i64 c = 0; c < k; ++c) {
+      for (i64 j = 0; j < width; j += W) {
+        const i64 column = panel * width + j, left = n - column;
+        const f32* from = source + c * stride_k + column * stride_n;
+        const vf32 v = left <= 0       ? vf32{}
+                       : stride_n == 1 ? load_partial(from, left)
+                       : left >= W     ? load_strided<W>(from, stride_n)
+                                       : load_strided_partial(from, stride_n, left);
+        store(packed + (panel * k + c) * width + j, v);
+      }
+    }
+  }
+}
+
+}  // namespace INGOT_LEVEL
+}  // namespace ingot_cpu
+
+#endif  // INGOT_PRELUDE_CPU_GEMM_H
