@@ -198,6 +198,11 @@ void Graph::set_op(NodeId id, OpRef op) {
   nodes_[id.value].op = std::move(op);
 }
 
+void Graph::refine_type(ValueId id, Type refined) {
+  CHECK(is_compatible(type(id), refined), "refine_type: expected ", type(id), ", got ", refined);
+  values_[id.value].type = std::move(refined);
+}
+
 void Graph::set_outputs(std::vector<GraphOutput> outputs) {
   for (const GraphOutput& output : outputs_) values_[output.value.value].output_count = 0;
   outputs_ = std::move(outputs);

@@ -95,6 +95,8 @@ class Graph {
   const Value& value(ValueId id) const { return values_[id.value]; }
   const Type& type(ValueId id) const { return values_[id.value].type; }
   const TensorType& tensor(ValueId id) const { return values_[id.value].type.tensor; }
+  /// The same type with its dims said in another way. CHECKs is_compatible.
+  void refine_type(ValueId id, Type type);
   void set_value_name(ValueId id, std::string name) { values_[id.value].name = std::move(name); }
   /// All nodes in topological order (valid after compact()).
   std::vector<NodeId> nodes() const;
@@ -186,6 +188,29 @@ Status verify(const Graph& graph);
 std::optional<Exprs> symbolic_contents(const Graph& graph, ValueId value,
                                        int64_t max_elements = 64);
 
+/// The same for many values of one graph, remembering every element it found. Nodes may be added to
+/// the graph meanwhile.
+class SymbolicContents {
+ public:
+  explicit SymbolicContents(const Graph& graph);
+  ~SymbolicContents();
+  SymbolicContents(const SymbolicContents&) = delete;
+  SymbolicContents& operator=(const SymbolicContents&) = delete;
+
+  std::optional<Exprs> find(ValueId value, int64_t max_elements = 64);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Adds what a composite op consists of; the op must have `expand`. Its outputs.
+std::vector<ValueId> expand_into(Graph& graph, const OpRef& op, std::span<const ValueId> inputs,
+                                 const std::vector<std::string>& provenance = {});
+
+/// Tensors that stand for a value of this type: 1 for a tensor, the planes of a state. 0: none can.
+size_t plane_count(const Type& type);
+
 /// Runs a graph with the reference functions, fp64.
 class Interpreter {
  public:
@@ -194,8 +219,10 @@ class Interpreter {
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
   /// Called with every value computed, for layer-by-layer comparison.
   std::function<void(ValueId, const Tensor&)> on_value;
-  /// Symbol values of the last run, by SymbolId.
+  /// Symbol values of the last run, by SymbolId; -1: unknown.
   std::vector<int64_t> symbols;
+  /// Symbol values that are known without the inputs, by SymbolId; -1: unknown. For inner graphs.
+  std::vector<int64_t> known_symbols;
 
  private:
   const Graph& graph_;

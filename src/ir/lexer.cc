@@ -89,6 +89,13 @@ bool Lexer::accept_word(std::string_view word) {
   return true;
 }
 
+std::string_view Lexer::alphanumeric() {
+  skip();
+  const size_t begin = at_;
+  while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+  return text_.substr(begin, at_ - begin);
+}
+
 std::string_view Lexer::number() {
   skip();
   size_t end = at_;
@@ -117,6 +124,15 @@ Result<int64_t> Lexer::integer() {
   if (const auto value = parse_int(word)) return static_cast<int64_t>(*value);
   at_ = begin;
   return error("an integer");
+}
+
+Result<int64_t> Lexer::integer_before(std::string_view mark) {
+  skip();
+  const size_t end = text_.find(mark, at_);
+  const auto value = parse_int(text_.substr(at_, std::min(end, text_.size()) - at_));
+  if (end == std::string_view::npos || !value) return error(concat("an integer and '", mark, "'"));
+  at_ = end + mark.size();
+  return static_cast<int64_t>(*value);
 }
 
 Result<std::string> Lexer::string() {
@@ -148,6 +164,36 @@ Result<std::string_view> Lexer::until(char close) {
     ++i;
   }
   return error(concat("a closing '", std::string_view(&close, 1), "'"));
+}
+
+Result<std::string_view> Lexer::until_mark(std::string_view mark) {
+  const size_t begin = at_;
+  for (size_t i = at_; i < text_.size();) {
+    if (text_.substr(i, mark.size()) == mark) {
+      at_ = i + mark.size();
+      return text_.substr(begin, i - begin);
+    }
+    i = text_[i] == '"' ? end_of_literal(text_, i) : i + 1;
+  }
+  return error(concat("'", mark, "' later"));
+}
+
+Result<std::string_view> Lexer::until_word(std::string_view word) {
+  const size_t begin = at_;
+  while (at_ < text_.size()) {
+    if (text_[at_] == '"') {
+      at_ = std::min(end_of_literal(text_, at_), text_.size());
+      continue;
+    }
+    const std::string_view next = peek_identifier();
+    if (next == word) {
+      const std::string_view before = text_.substr(begin, at_ - begin);
+      at_ += word.size();
+      return before;
+    }
+    at_ = std::min(at_ + std::max<size_t>(next.size(), 1), text_.size());
+  }
+  return error(concat("'", word, "' later"));
 }
 
 Error Lexer::error(std::string_view expected) {

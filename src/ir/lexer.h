@@ -29,14 +29,22 @@ class Lexer {
   std::string_view peek_identifier();
   /// Steps over the identifier `word` if it comes next as a whole.
   bool accept_word(std::string_view word);
+  /// Letters and digits in any order; empty if there are none.
+  std::string_view alphanumeric();
   /// A number's text: sign, digits, point, exponent, or inf and nan with a sign. Empty if none.
   std::string_view number();
   Result<int64_t> integer();
+  /// An integer with `mark` behind it, which is stepped over: of "1..5", 1.
+  Result<int64_t> integer_before(std::string_view mark);
   /// A literal in double quotes, without them.
   Result<std::string> string();
   /// Text up to `close` at nesting depth 0, which is stepped over. Brackets of all kinds nest,
   /// quoted text counts as one word.
   Result<std::string_view> until(char close);
+
+  /// Text up to `mark`, or to `word` that stands by itself, outside of quoted text, and over it.
+  Result<std::string_view> until_mark(std::string_view mark);
+  Result<std::string_view> until_word(std::string_view word);
 
   /// An invalid_argument with the line it is about: "line 3: expected ..., got '...'".
   Error error(std::string_view expected);

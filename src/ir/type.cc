@@ -165,6 +165,10 @@ std::string to_text(const Type& type) {
   INGOT_UNREACHABLE();
 }
 
+Result<Type> parse_type(Lexer& lexer, ExprPool& pool) {
+  return parse(lexer, pool, 0);
+}
+
 Result<Type> parse_type(std::string_view text, ExprPool& pool) {
   Lexer lexer(text);
   TRY(auto type, parse(lexer, pool, 0));

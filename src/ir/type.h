@@ -11,6 +11,8 @@
 
 namespace ingot {
 
+class Lexer;
+
 /// A dense row-major tensor. `dims` are i64 expressions over symbols, outermost first.
 struct TensorType {
   DType dtype = DType::f32;
@@ -71,6 +73,8 @@ using Types = std::vector<Type>;
 std::string to_text(const TensorType& type);
 std::string to_text(const Type& type);
 Result<Type> parse_type(std::string_view text, ExprPool& pool);
+/// The type that comes next in a text.
+Result<Type> parse_type(Lexer& lexer, ExprPool& pool);
 
 /// Product of the dims. The first form needs at least one dim, since a scalar knows no pool.
 Expr element_count(const TensorType& type);

@@ -1,0 +1,304 @@
+// ir/interpret.cc: runs a graph with the reference functions; the judge of everything after it.
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/graph.h"
+#include "kernel/stmt.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kUnknown = -1;
+
+class GraphExpansion : public Expansion {
+ public:
+  GraphExpansion(Graph& graph, const std::vector<std::string>& provenance)
+      : graph_(graph), provenance_(provenance) {}
+  Graph& graph() override { return graph_; }
+  std::vector<ValueId> add_ref(OpRef op, std::vector<ValueId> inputs) override {
+    const std::string_view op_name = op.name();
+    auto outputs = graph_.add(std::move(op), std::move(inputs), provenance_);
+    CHECK(outputs, "expand: ", op_name, ": ", outputs ? std::string() : to_text(outputs.error()));
+    return std::move(*outputs);
+  }
+
+ private:
+  Graph& graph_;
+  const std::vector<std::string>& provenance_;
+};
+
+/// Dims and dtype of each plane of a type.
+std::vector<TensorType> planes_of(const Type& type) {
+  if (type.is_tensor()) return {type.tensor};
+  if (type.kind != Type::Kind::state) return {};
+  const StateType& state = type.state;
+  TensorType data{state.dtype, {state.batch, state.capacity}};
+  const TensorType lengths{DType::i64, {state.batch}};
+  if (state.layout == StateLayout::contiguous) {
+    data.dims.insert(data.dims.end(), state.token.begin(), state.token.end());
+    return {data, lengths};
+  }
+  data.dims = {state.capacity, state.capacity.pool().integer(state.block_size)};
+  data.dims.insert(data.dims.end(), state.token.begin(), state.token.end());
+  return {data, TensorType{DType::i64, {state.batch, state.max_blocks}}, lengths};
+}
+
+/// One run: values, symbols, and how many uses of a value are still to come.
+class Run {
+ public:
+  Run(const Graph& graph, std::vector<int64_t>& symbols,
+      const std::function<void(ValueId, const Tensor&)>& on_value)
+      : graph_(graph), symbols_(symbols), on_value_(on_value), planes_(graph.value_count()) {
+    symbols_.resize(graph.pool().symbol_count(), kUnknown);
+  }
+
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs) {
+    TRY_STATUS(take_inputs(inputs));
+    count_uses();
+    for (const NodeId id : graph_.nodes()) TRY_STATUS(run_node(id));
+    TRY_STATUS(check_assumptions());
+    std::vector<Tensor> results;
+    for (const GraphOutput& output : graph_.outputs()) {
+      for (const Tensor& plane : planes_[output.value.value]) results.push_back(plane);
+    }
+    return results;
+  }
+
+ private:
+  bool is_known(Expr expr) const {
+    bool known = true;
+    for_each(expr, [&](Expr e) {
+      if (e.kind() == ExprKind::symbol && symbols_[e.symbol().value] == kUnknown) known = false;
+    });
+    return known;
+  }
+  std::optional<int64_t> value_of(Expr expr) const {
+    if (!is_known(expr)) return std::nullopt;
+    return evaluate_dim(expr, symbols_);
+  }
+
+  /// Gives symbols that are dims by themselves their values.
+  void bind(std::span<const Expr> dims, std::span<const int64_t> actual) {
+    for (size_t a = 0; a < dims.size(); ++a) {
+      if (dims[a].kind() != ExprKind::symbol) continue;
+      int64_t& symbol = symbols_[dims[a].symbol().value];
+      if (symbol == kUnknown) symbol = actual[a];
+    }
+  }
+
+  /// Empty if `tensor` is of `type`, otherwise what was expected and got.
+  std::string find_mismatch(const TensorType& type, const Tensor& tensor) const {
+    if (tensor.dtype() != type.dtype)
+      return concat("expected ", type.dtype, ", got ", tensor.dtype());
+    if (tensor.rank() != type.rank()) {
+      return concat("expected ", type, ", got dims ", tensor.dims());
+    }
+    for (size_t a = 0; a < type.dims.size(); ++a) {
+      const auto expected = value_of(type.dims[a]);
+      if (expected && *expected != tensor.dims()[a]) {
+        return concat("expected dim ", a, " (", type.dims[a], ") to be ", *expected, ", got ",
+                      tensor.dims()[a]);
+      }
+    }
+    return {};
+  }
+
+  Status take_inputs(std::span<const Tensor> inputs) {
+    size_t expected = 0;
+    for (const GraphInput& input : graph_.inputs())
+      expected += plane_count(graph_.type(input.value));
+    if (inputs.size() != expected) {
+      return invalid_argument("graph '", graph_.name, "': expected ", expected, " inputs, got ",
+                              inputs.size());
+    }
+    size_t next = 0;
+    for (const GraphInput& input : graph_.inputs()) {
+      for (const TensorType& plane : planes_of(graph_.type(input.value))) {
+        const Tensor& tensor = inputs[next++];
+        if (tensor.rank() == plane.rank()) bind(plane.dims, tensor.dims());
+        planes_[input.value.value].push_back(tensor);
+      }
+      bind_length(input.value);
+    }
+    for (const GraphInput& input : graph_.inputs()) {
+      const auto types = planes_of(graph_.type(input.value));
+      for (size_t k = 0; k < types.size(); ++k) {
+        const auto problem = find_mismatch(types[k], planes_[input.value.value][k]);
+        if (!problem.empty()) return invalid_argument("input '", input.name, "': ", problem);
+      }
+    }
+    TRY_STATUS(check_ranges());
+    return check_assumptions();
+  }
+
+  /// A state's length bound, where it is a symbol that no dim told, is its longest sequence.
+  void bind_length(ValueId id) {
+    if (graph_.type(id).kind != Type::Kind::state) return;
+    const Tensor& lengths = planes_[id.value].back();
+    int64_t longest = 0;
+    for (int64_t k = 0; k < lengths.size(); ++k) longest = std::max(longest, lengths.integer(k));
+    bind(std::span(&graph_.type(id).state.length, 1), std::span(&longest, 1));
+  }
+
+  Status check_ranges() const {
+    for (size_t k = 0; k < symbols_.size(); ++k) {
+      const Symbol& symbol = std::as_const(graph_.pool()).symbol_info(SymbolId(k));
+      const int64_t value = symbols_[k];
+      if (value == kUnknown) continue;
+      if (value < symbol.range.lo || value > symbol.range.hi || value % symbol.divisor != 0) {
+        return invalid_argument("dim ", symbol.name, ": expected ", symbol.range.lo, "..",
+                                symbol.range.hi, ", a multiple of ", symbol.divisor, ", got ",
+                                value);
+      }
+    }
+    return ok();
+  }
+
+  Status check_assumptions() const {
+    for (const Assumption& assumption : graph_.assumptions()) {
+      const auto a = value_of(assumption.a);
+      const auto b = value_of(assumption.b);
+      if (a && b && *a != *b) {
+        return invalid_argument(assumption.text, ": expected ", assumption.a, " == ", assumption.b,
+                                ", got ", *a, " and ", *b);
+      }
+    }
+    return ok();
+  }
+
+  void count_uses() {
+    remaining_.resize(graph_.value_count());
+    for (size_t v = 0; v < remaining_.size(); ++v) {
+      const Value& value = graph_.value(ValueId(v));
+      remaining_[v] = value.uses.size() + value.output_count;
+    }
+  }
+
+  Status run_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    const std::string label = node.provenance.empty()
+                                  ? std::string(node.op.name())
+                                  : concat("node '", node.provenance[0], "': ", node.op.name());
+    if (node.op.is<Unimplemented>()) {
+      return unsupported(label, ": ", node.op.as<Unimplemented>()->reason);
+    }
+    std::vector<Tensor> in;
+    ReferenceContext ctx;
+    for (const ValueId input : node.inputs) {
+      if (input.valid()) {
+        for (const Tensor& plane : planes_[input.value]) in.push_back(plane);
+      } else {
+        in.emplace_back(DType::f32, std::vector<int64_t>{0});
+      }
+      ctx.present.resize(in.size(), input.valid());
+    }
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs) {
+      const auto planes = planes_of(graph_.type(output));
+      if (planes.empty()) return unsupported(label, ": no reference for ", graph_.type(output));
+      for (const TensorType& plane : planes) types.push_back(plane);
+      std::vector<int64_t> dims;
+      if (graph_.type(output).is_tensor()) {
+        for (const Expr dim : planes[0].dims) dims.push_back(value_of(dim).value_or(kUnknown));
+      }
+      ctx.out_dims.push_back(std::move(dims));
+      ctx.out_dtypes.push_back(planes[0].dtype);
+    }
+    ctx.in = in;
+    ctx.symbols = symbols_;
+    std::vector<Tensor> results;
+    if (node.op.def().reference != nullptr) {
+      results = node.op.def().reference(node.op.data(), ctx);
+    } else if (node.op.def().expand != nullptr) {
+      TRY(results, run_expanded(node, in));
+    } else {
+      return unsupported(label, ": has no reference");
+    }
+    if (results.size() != types.size()) {
+      return internal_error(label, ": expected ", types.size(), " results, got ", results.size());
+    }
+    return keep(node, label, types, std::move(results));
+  }
+
+  Status keep(const Node& node, const std::string& label, std::span<const TensorType> types,
+              std::vector<Tensor> results) {
+    size_t next = 0;
+    for (const ValueId output : node.outputs) {
+      for (size_t count = plane_count(graph_.type(output)); count > 0; --count, ++next) {
+        Tensor& result = results[next];
+        if (result.rank() == types[next].rank()) bind(types[next].dims, result.dims());
+        const auto problem = find_mismatch(types[next], result);
+        if (!problem.empty()) return internal_error(label, ": ", problem);
+        if (on_value_ && graph_.type(output).is_tensor()) on_value_(output, result);
+        planes_[output.value].push_back(std::move(result));
+      }
+    }
+    for (const ValueId input : node.inputs) {
+      if (input.valid() && --remaining_[input.value] == 0) planes_[input.value].clear();
+    }
+    for (const ValueId output : node.outputs) {
+      if (remaining_[output.value] == 0) planes_[output.value].clear();
+    }
+    return ok();
+  }
+
+  Result<std::vector<Tensor>> run_expanded(const Node& node, std::span<const Tensor> in) {
+    Graph inner(graph_.shared_pool());
+    std::vector<ValueId> arguments;
+    std::vector<Tensor> given;
+    size_t next = 0;
+    for (const ValueId input : node.inputs) {
+      if (!input.valid()) {
+        arguments.emplace_back();
+        ++next;
+        continue;
+      }
+      arguments.push_back(inner.add_input(concat(arguments.size()), graph_.type(input)));
+      for (size_t k = plane_count(graph_.type(input)); k > 0; --k) given.push_back(in[next++]);
+    }
+    std::vector<GraphOutput> outputs;
+    for (const ValueId output : expand_into(inner, node.op, arguments)) {
+      outputs.push_back({concat(outputs.size()), output});
+    }
+    inner.set_outputs(std::move(outputs));
+    Interpreter interpreter(inner);
+    interpreter.known_symbols = symbols_;
+    return interpreter.run(given);
+  }
+
+  const Graph& graph_;
+  std::vector<int64_t>& symbols_;
+  const std::function<void(ValueId, const Tensor&)>& on_value_;
+  std::vector<std::vector<Tensor>> planes_;  // by value
+  std::vector<size_t> remaining_;            // uses to come, by value
+};
+
+}  // namespace
+
+std::vector<ValueId> expand_into(Graph& graph, const OpRef& op, std::span<const ValueId> inputs,
+                                 const std::vector<std::string>& provenance) {
+  CHECK(op.def().expand != nullptr, op.name(), ": is not a composite op");
+  GraphExpansion expansion(graph, provenance);
+  return op.def().expand(op.data(), expansion, inputs);
+}
+
+size_t plane_count(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::tensor:
+      return 1;
+    case Type::Kind::state:
+      return type.state.layout == StateLayout::paged ? 3 : 2;
+    case Type::Kind::container:
+      return 0;
+  }
+  INGOT_UNREACHABLE();
+}
+
+Interpreter::Interpreter(const Graph& graph) : graph_(graph) {}
+
+Result<std::vector<Tensor>> Interpreter::run(std::span<const Tensor> inputs) {
+  symbols = known_symbols;
+  return Run(graph_, symbols, on_value).run(inputs);
+}
+
+}  // namespace ingot

@@ -1,0 +1,577 @@
+// ir/text_format.cc: graphs as text and back.
+//
+//   graph "mlp" {
+//     symbols: batch in 1..512 multiple of 8, found in 0..100 data dependent
+//     metadata: "author" = "somebody"
+//     input %0 "x": f32[batch, 4]
+//     %1 "w" = constant(; data=f32[4, 2]#6f5902ac237024bdd0c176cb93063dc4): f32[4, 2]
+//     %2 = matmul(%0, %1; packed=false, columns=`2`): f32[batch, 2] from "fc1"
+//     assume batch == 8 "the two inputs have one batch"
+//     output %2 "y"
+//   }
+//
+// An absent optional input is `-`. Values are numbered in the order in which they appear.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "ir/graph.h"
+#include "ir/lexer.h"
+#include "kernel/stmt.h"
+
+namespace ingot {
+namespace {
+
+constexpr int kMaxNesting = 8;                 // of graphs inside graphs
+constexpr int64_t kMaxWrittenElements = 1024;  // of a constant whose values stand in the text
+
+// ---- Printing --------------------------------------------------------------------------------
+
+/// The symbols that occur in a graph and the graphs inside it, by id.
+class SymbolCollector {
+ public:
+  void add(Expr root) {
+    if (!root || !seen_.insert(root.id()).second) return;
+    for_each(root, [&](Expr e) {
+      if (e.kind() == ExprKind::symbol) symbols.insert(e.symbol().value);
+    });
+  }
+  void add(const Exprs& roots) {
+    for (const Expr root : roots) add(root);
+  }
+  void add(const Type& type) {
+    if (type.is_tensor()) return add(type.tensor.dims);
+    if (type.kind == Type::Kind::container) {
+      if (type.container.element != nullptr) add(*type.container.element);
+      return;
+    }
+    add(Exprs{type.state.batch, type.state.capacity, type.state.max_blocks, type.state.length});
+    add(type.state.token);
+  }
+  void add(const Graph& graph) {
+    for (const GraphInput& input : graph.inputs()) add(graph.type(input.value));
+    for (const NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      for (const ValueId output : node.outputs) add(graph.type(output));
+      for (size_t k = 0; k < node.op.def().fields.size(); ++k) {
+        const Attribute attribute = node.op.attribute(k);
+        if (const auto* expr = std::get_if<Expr>(&attribute)) add(*expr);
+        if (const auto* exprs = std::get_if<Exprs>(&attribute)) add(*exprs);
+        if (const auto* body = std::get_if<GraphRef>(&attribute)) {
+          if (*body != nullptr) add(**body);
+        }
+      }
+    }
+    for (const Assumption& assumption : graph.assumptions()) {
+      add(assumption.a);
+      add(assumption.b);
+    }
+  }
+
+  std::set<uint32_t> symbols;
+
+ private:
+  std::set<uint32_t> seen_;
+};
+
+std::string symbols_text(const Graph& graph) {
+  SymbolCollector collector;
+  collector.add(graph);
+  std::string out;
+  for (const uint32_t id : collector.symbols) {
+    const Symbol& symbol = graph.pool().symbol_info(SymbolId(id));
+    out += out.empty() ? "  symbols: " : ", ";
+    out += concat(graph.pool().symbol(symbol.name), " in ", symbol.range.lo, "..", symbol.range.hi);
+    if (symbol.divisor != 1) out += concat(" multiple of ", symbol.divisor);
+    if (symbol.data_dependent) out += " data dependent";
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+class Printer {
+ public:
+  explicit Printer(const Graph& graph) : graph_(graph), numbers_(graph.value_count(), 0) {}
+
+  std::string print(bool with_symbols) {
+    out_ = concat("graph ", quote(graph_.name), " {\n");
+    if (with_symbols) out_ += symbols_text(graph_);
+    for (const auto& [key, value] : graph_.metadata) {
+      out_ += concat("  metadata: ", quote(key), " = ", quote(value), "\n");
+    }
+    for (const GraphInput& input : graph_.inputs()) {
+      define(input.value);
+      out_ += concat("  input ", reference(input.value), " ", quote(input.name));
+      const std::string& label = graph_.value(input.value).name;
+      if (label != input.name) out_ += concat(" as ", quote(label));
+      out_ += concat(": ", graph_.type(input.value), "\n");
+    }
+    for (const NodeId id : graph_.nodes()) print_node(graph_.node(id));
+    for (const Assumption& assumption : graph_.assumptions()) {
+      out_ += concat("  assume ", assumption.a, " == ", assumption.b, " ", quote(assumption.text),
+                     "\n");
+    }
+    for (const GraphOutput& output : graph_.outputs()) {
+      out_ += concat("  output ", reference(output.value), " ", quote(output.name), "\n");
+    }
+    return std::move(out_) + "}";
+  }
+
+ private:
+  void define(ValueId id) { numbers_[id.value] = next_++; }
+  std::string reference(ValueId id) const {
+    return id.valid() ? concat("%", numbers_[id.value]) : "-";
+  }
+
+  void print_node(const Node& node) {
+    out_ += "  ";
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      define(node.outputs[k]);
+      const std::string& label = graph_.value(node.outputs[k]).name;
+      out_ += (k > 0 ? ", " : "") + reference(node.outputs[k]);
+      if (!label.empty()) out_ += " " + quote(label);
+    }
+    out_ += concat(" = ", node.op.name(), "(");
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      out_ += (k > 0 ? ", " : "") + reference(node.inputs[k]);
+    }
+    print_attributes(node.op);
+    out_ += "):";
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      out_ += concat(k > 0 ? ", " : " ", graph_.type(node.outputs[k]));
+    }
+    for (size_t k = 0; k < node.provenance.size(); ++k) {
+      out_ += (k > 0 ? ", " : " from ") + quote(node.provenance[k]);
+    }
+    out_ += "\n";
+  }
+
+  void print_attributes(const OpRef& op) {
+    bool first = true;
+    for (size_t k = 0; k < op.def().fields.size(); ++k) {
+      const Attribute attribute = op.attribute(k);
+      if (const auto* expr = std::get_if<Expr>(&attribute); expr != nullptr && !*expr) continue;
+      const auto* body = std::get_if<GraphRef>(&attribute);
+      if (body != nullptr && *body == nullptr) continue;
+      out_ += concat(first ? "; " : ", ", op.def().fields[k], "=");
+      first = false;
+      if (body == nullptr) {
+        out_ += to_text(attribute);
+      } else {
+        const bool own_pool = &(*body)->pool() != &graph_.pool();
+        const std::string text = indent(Printer(**body).print(own_pool), 2);
+        out_ += text.substr(std::min(text.find_first_not_of(' '), text.size()));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<uint32_t> numbers_;
+  uint32_t next_ = 0;
+  std::string out_;
+};
+
+// ---- Reading ---------------------------------------------------------------------------------
+
+Result<Expr> parse_value_expr(std::string_view text, ExprPool& pool,
+                              std::span<const DType> params) {
+  return parse_expr(trim(text), pool, params);
+}
+
+/// Takes "|p0: f32, p1: i64| " off the front of `text`.
+Result<std::vector<DType>> parse_params(std::string_view& text, Lexer& lexer) {
+  std::vector<DType> params;
+  text = trim(text);
+  if (!text.starts_with('|')) return params;
+  const size_t end = text.find('|', 1);
+  if (end == std::string_view::npos) return lexer.error("params such as |p0: f32|");
+  for (const std::string_view piece : split_top_level(text.substr(1, end - 1))) {
+    const size_t colon = piece.find(':');
+    if (colon == std::string_view::npos || !piece.starts_with('p')) {
+      return lexer.error("params such as |p0: f32|");
+    }
+    const auto number = parse_int(piece.substr(1, colon - 1));
+    const auto dtype = dtype_from_name(trim(piece.substr(colon + 1)));
+    if (!number || *number < 0 || *number > 4096 || !dtype) {
+      return lexer.error("params such as |p0: f32|");
+    }
+    if (params.size() <= static_cast<size_t>(*number)) {
+      params.resize(static_cast<size_t>(*number) + 1, DType::f32);
+    }
+    params[static_cast<size_t>(*number)] = *dtype;
+  }
+  text.remove_prefix(end + 1);
+  return params;
+}
+
+class Parser {
+ public:
+  Parser(Lexer& lexer, OpLookup lookup, const ConstantLookup& constants)
+      : lexer_(lexer), lookup_(lookup), constants_(constants) {}
+
+  Result<Graph> graph(std::shared_ptr<ExprPool> pool, int depth) {
+    if (depth > kMaxNesting) return lexer_.error("graphs that are not nested so deep");
+    Graph graph(std::move(pool));
+    Scope scope{graph, {}, {}, depth};
+    if (!lexer_.accept_word("graph")) return lexer_.error("'graph'");
+    TRY(graph.name, lexer_.string());
+    TRY_STATUS(lexer_.expect("{"));
+    while (!lexer_.accept("}")) TRY_STATUS(statement(scope));
+    graph.set_outputs(std::move(scope.outputs));
+    return graph;
+  }
+
+ private:
+  struct Scope {
+    Graph& graph;
+    std::vector<ValueId> values;  // by number in the text
+    std::vector<GraphOutput> outputs;
+    int depth;
+  };
+
+  Status statement(Scope& scope) {
+    if (lexer_.accept_word("symbols")) return symbols(scope.graph.pool());
+    if (lexer_.accept_word("metadata")) return metadata(scope.graph);
+    if (lexer_.accept_word("input")) return input(scope);
+    if (lexer_.accept_word("assume")) return assumption(scope.graph);
+    if (lexer_.accept_word("output")) {
+      TRY(const ValueId value, reference(scope));
+      TRY(auto name, lexer_.string());
+      scope.outputs.push_back({std::move(name), value});
+      return ok();
+    }
+    if (lexer_.peek() == '%') return node(scope);
+    return lexer_.error("symbols, metadata, input, a node, assume, output or '}'");
+  }
+
+  Status symbols(ExprPool& pool) {
+    TRY_STATUS(lexer_.expect(":"));
+    do {
+      TRY(const Expr symbol, symbol_name(pool));
+      Range range;
+      TRY(range.lo, lexer_.integer_before(".."));
+      TRY(range.hi, lexer_.integer());
+      if (range.lo > range.hi) return lexer_.error("a range lo..hi that is not empty");
+      int64_t divisor = 1;
+      if (lexer_.accept_word("multiple")) {
+        if (!lexer_.accept_word("of")) return lexer_.error("'of'");
+        TRY(divisor, lexer_.integer());
+        if (divisor < 1) return lexer_.error("a divisor above 0");
+      }
+      Symbol& info = pool.symbol_info(symbol.symbol());
+      info.range = range;
+      info.divisor = divisor;
+      if (lexer_.accept_word("data")) {
+        if (!lexer_.accept_word("dependent")) return lexer_.error("'dependent'");
+        info.data_dependent = true;
+      }
+    } while (lexer_.accept(","));
+    return ok();
+  }
+
+  Result<Expr> symbol_name(ExprPool& pool) {
+    TRY(const std::string_view text, lexer_.until_word("in"));
+    TRY(const Expr symbol, parse_expr(trim(text), pool));
+    if (symbol.kind() != ExprKind::symbol) return lexer_.error("a symbol's name before 'in'");
+    return symbol;
+  }
+
+  Status metadata(Graph& graph) {
+    TRY_STATUS(lexer_.expect(":"));
+    TRY(auto key, lexer_.string());
+    TRY_STATUS(lexer_.expect("="));
+    TRY(auto value, lexer_.string());
+    graph.metadata.emplace_back(std::move(key), std::move(value));
+    return ok();
+  }
+
+  Status input(Scope& scope) {
+    TRY_STATUS(new_number(scope));
+    TRY(auto name, lexer_.string());
+    std::optional<std::string> label;
+    if (lexer_.accept_word("as")) {
+      TRY(label, lexer_.string());
+    }
+    TRY_STATUS(lexer_.expect(":"));
+    TRY(auto type, parse_type(lexer_, scope.graph.pool()));
+    const ValueId value = scope.graph.add_input(std::move(name), std::move(type));
+    if (label) scope.graph.set_value_name(value, std::move(*label));
+    scope.values.push_back(value);
+    return ok();
+  }
+
+  Status assumption(Graph& graph) {
+    TRY(const std::string_view left, lexer_.until_mark("=="));
+    TRY(const std::string_view right, lexer_.until_mark("\""));
+    lexer_.seek(lexer_.position() - 1);
+    Assumption result;
+    TRY(result.a, parse_expr(trim(left), graph.pool()));
+    TRY(result.b, parse_expr(trim(right), graph.pool()));
+    if (result.a.dtype() != result.b.dtype()) return lexer_.error("two sides of one type");
+    TRY(result.text, lexer_.string());
+    graph.assumptions().push_back(std::move(result));
+    return ok();
+  }
+
+  /// "%N" with N the number that the next value gets.
+  Status new_number(Scope& scope, size_t ahead = 0) {
+    TRY_STATUS(lexer_.expect("%"));
+    TRY(const int64_t number, lexer_.integer());
+    if (number != static_cast<int64_t>(scope.values.size() + ahead)) {
+      return lexer_.error(concat("the next value, %", scope.values.size() + ahead));
+    }
+    return ok();
+  }
+
+  Result<ValueId> reference(Scope& scope) {
+    if (lexer_.accept("-")) return ValueId();
+    TRY_STATUS(lexer_.expect("%"));
+    TRY(const int64_t number, lexer_.integer());
+    if (number < 0 || number >= static_cast<int64_t>(scope.values.size())) {
+      return lexer_.error(concat("a value above, got %", number, " before"));
+    }
+    return scope.values[static_cast<size_t>(number)];
+  }
+
+  Status node(Scope& scope) {
+    std::vector<std::string> labels;
+    do {
+      TRY_STATUS(new_number(scope, labels.size()));
+      labels.emplace_back();
+      if (lexer_.peek() == '"') {
+        TRY(labels.back(), lexer_.string());
+      }
+    } while (lexer_.accept(","));
+    TRY_STATUS(lexer_.expect("="));
+    const std::string name(lexer_.identifier());
+    const OpDef* def = name == Constant::kName        ? &op_def<Constant>()
+                       : name == Unimplemented::kName ? &op_def<Unimplemented>()
+                       : lookup_ != nullptr           ? lookup_(name)
+                                                      : nullptr;
+    if (def == nullptr) return lexer_.error(concat("a known operator, got '", name, "' before"));
+    TRY_STATUS(lexer_.expect("("));
+    std::vector<ValueId> inputs;
+    while (lexer_.peek() != ';' && lexer_.peek() != ')') {
+      if (!inputs.empty()) TRY_STATUS(lexer_.expect(","));
+      TRY(const ValueId value, reference(scope));
+      inputs.push_back(value);
+    }
+    TRY(const Attributes attributes, this->attributes(scope));
+    TRY_STATUS(lexer_.expect(")"));
+    TRY_STATUS(lexer_.expect(":"));
+    Types types;
+    for (size_t k = 0; k < labels.size(); ++k) {
+      if (k > 0) TRY_STATUS(lexer_.expect(","));
+      TRY(auto type, parse_type(lexer_, scope.graph.pool()));
+      types.push_back(std::move(type));
+    }
+    std::vector<std::string> provenance;
+    if (lexer_.accept_word("from")) {
+      do {
+        TRY(auto text, lexer_.string());
+        provenance.push_back(std::move(text));
+      } while (lexer_.accept(","));
+    }
+    TRY(OpRef op, def->make(attributes));
+    TRY(const auto outputs,
+        add_node(scope, std::move(op), std::move(inputs), std::move(provenance)));
+    if (outputs.size() != labels.size()) {
+      return lexer_.error(concat(outputs.size(), " outputs of ", name, " before"));
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!is_compatible(scope.graph.type(outputs[k]), types[k])) {
+        return lexer_.error(
+            concat("type ", scope.graph.type(outputs[k]), " of ", name, " before, not ", types[k]));
+      }
+      scope.graph.refine_type(outputs[k], std::move(types[k]));
+      scope.graph.set_value_name(outputs[k], std::move(labels[k]));
+      scope.values.push_back(outputs[k]);
+    }
+    return ok();
+  }
+
+  /// Adds without the assumptions that infer makes: the text says them.
+  Result<std::vector<ValueId>> add_node(Scope& scope, OpRef op, std::vector<ValueId> inputs,
+                                        std::vector<std::string> provenance) {
+    std::vector<Assumption> said = std::exchange(scope.graph.assumptions(), {});
+    auto outputs = scope.graph.add(std::move(op), std::move(inputs), std::move(provenance));
+    scope.graph.assumptions() = std::move(said);
+    return outputs;
+  }
+
+  Result<Attributes> attributes(Scope& scope) {
+    Attributes result;
+    if (!lexer_.accept(";")) return result;
+    do {
+      const std::string name(lexer_.identifier());
+      if (name.empty()) return lexer_.error("an attribute's name");
+      TRY_STATUS(lexer_.expect("="));
+      TRY(auto value, attribute(scope));
+      if (!result.emplace(name, std::move(value)).second) {
+        return lexer_.error(concat("each attribute once, got '", name, "' again before"));
+      }
+    } while (lexer_.accept(","));
+    return result;
+  }
+
+  Result<Attribute> attribute(Scope& scope) {
+    ExprPool& pool = scope.graph.pool();
+    switch (lexer_.peek()) {
+      case '"': {
+        TRY(auto text, lexer_.string());
+        return Attribute(std::move(text));
+      }
+      case '`': {
+        lexer_.accept("`");
+        TRY(std::string_view text, lexer_.until_mark("`"));
+        TRY(const auto params, parse_params(text, lexer_));
+        TRY(const Expr expr, parse_value_expr(text, pool, params));
+        return Attribute(expr);
+      }
+      case '{': {
+        lexer_.accept("{");
+        TRY(std::string_view text, lexer_.until('}'));
+        TRY(const auto params, parse_params(text, lexer_));
+        Exprs exprs;
+        for (const std::string_view piece : split_top_level(text)) {
+          TRY(const Expr expr, parse_value_expr(piece, pool, params));
+          exprs.push_back(expr);
+        }
+        return Attribute(std::move(exprs));
+      }
+      case '[':
+        return list();
+      default:
+        break;
+    }
+    const std::string_view word = lexer_.peek_identifier();
+    if (word == "graph") {
+      TRY(auto body, graph(scope.graph.shared_pool(), scope.depth + 1));
+      return Attribute(GraphRef(std::make_shared<const Graph>(std::move(body))));
+    }
+    if (lexer_.accept_word("true")) return Attribute(true);
+    if (lexer_.accept_word("false")) return Attribute(false);
+    for (const ReduceKind kind : {ReduceKind::sum, ReduceKind::product, ReduceKind::min,
+                                  ReduceKind::max, ReduceKind::any, ReduceKind::all}) {
+      if (lexer_.accept_word(name(kind))) return Attribute(kind);
+    }
+    if (const auto dtype = dtype_from_name(word)) {
+      lexer_.identifier();
+      if (lexer_.peek() != '[') return Attribute(*dtype);
+      TRY(auto data, constant(*dtype));
+      return Attribute(std::move(data));
+    }
+    return number();
+  }
+
+  Result<Attribute> number() {
+    const std::string_view word = lexer_.number();
+    if (const auto whole = parse_int(word)) return Attribute(static_cast<int64_t>(*whole));
+    if (const auto real = parse_number(word)) return Attribute(*real);
+    return lexer_.error("an attribute's value");
+  }
+
+  Result<Attribute> list() {
+    lexer_.accept("[");
+    std::vector<int64_t> ints;
+    std::vector<double> reals;
+    std::vector<std::string> texts;
+    bool whole = true;
+    while (!lexer_.accept("]")) {
+      if (!reals.empty() || !texts.empty()) TRY_STATUS(lexer_.expect(","));
+      if (lexer_.peek() == '"') {
+        TRY(auto text, lexer_.string());
+        texts.push_back(std::move(text));
+        continue;
+      }
+      TRY(const Attribute value, number());
+      const auto* integer = std::get_if<int64_t>(&value);
+      whole = whole && integer != nullptr;
+      ints.push_back(integer != nullptr ? *integer : 0);
+      reals.push_back(integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value));
+    }
+    if (!texts.empty() && !reals.empty()) return lexer_.error("a list of one kind before");
+    if (!texts.empty()) return Attribute(std::move(texts));
+    if (whole) return Attribute(std::move(ints));
+    return Attribute(std::move(reals));
+  }
+
+  Result<ConstantData> constant(DType dtype) {
+    TRY(const Attribute dims_attribute, list());
+    const auto* dims = std::get_if<std::vector<int64_t>>(&dims_attribute);
+    if (dims == nullptr) return lexer_.error("whole dims before");
+    int64_t count = 1;
+    bool bounded = true;
+    for (const int64_t dim : *dims) {
+      if (dim < 0 || dim > kMaxDim) return lexer_.error(concat("dims in 0..", kMaxDim, " before"));
+      bounded = bounded && !__builtin_mul_overflow(count, dim, &count);
+    }
+    if (lexer_.accept("#")) {
+      const std::string_view hash = lexer_.alphanumeric();
+      auto data = constants_ ? constants_(hash) : std::nullopt;
+      if (!data || data->dtype != dtype || data->dims != *dims) {
+        return lexer_.error(concat("a constant that is at hand, got #", hash, " before"));
+      }
+      return std::move(*data);
+    }
+    TRY_STATUS(lexer_.expect("{"));
+    if (!bounded || count > kMaxWrittenElements || is_complex(dtype)) {
+      return lexer_.error("the hash of a constant as large as this");
+    }
+    Tensor tensor(dtype, *dims);
+    for (int64_t k = 0; k < count; ++k) {
+      if (k > 0) TRY_STATUS(lexer_.expect(","));
+      TRY_STATUS(element(tensor, k));
+    }
+    TRY_STATUS(lexer_.expect("}"));
+    return to_constant(tensor);
+  }
+
+  Status element(Tensor& tensor, int64_t k) {
+    if (tensor.dtype() == DType::str) {
+      TRY(tensor.strings()[static_cast<size_t>(k)], lexer_.string());
+      return ok();
+    }
+    const std::string_view word = lexer_.number();
+    if (tensor.holds_reals()) {
+      const auto value = parse_number(word);
+      if (!value) return lexer_.error("a number");
+      tensor.set_real(k, *value);
+      return ok();
+    }
+    if (const auto value = parse_int(word)) {
+      tensor.set_integer(k, *value);
+      return ok();
+    }
+    uint64_t large = 0;  // of u64, above the largest i64
+    for (const char c : word) {
+      if (c < '0' || c > '9') return lexer_.error("an integer");
+      if (__builtin_mul_overflow(large, uint64_t{10}, &large) ||
+          __builtin_add_overflow(large, static_cast<uint64_t>(c - '0'), &large)) {
+        return lexer_.error("an integer of 64 bits before");
+      }
+    }
+    if (word.empty() || tensor.dtype() != DType::u64) return lexer_.error("an integer");
+    tensor.set_integer(k, static_cast<int64_t>(large));
+    return ok();
+  }
+
+  Lexer& lexer_;
+  OpLookup lookup_;
+  const ConstantLookup& constants_;
+};
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  return Printer(graph).print(true) + "\n";
+}
+
+Result<Graph> parse_graph(std::string_view text, OpLookup lookup, ConstantLookup constants) {
+  Lexer lexer(text);
+  Parser parser(lexer, lookup, constants);
+  TRY(auto graph, parser.graph(std::make_shared<ExprPool>(), 0));
+  if (!lexer.at_end()) return lexer.error("the end of the text");
+  return graph;
+}
+
+}  // namespace ingot
