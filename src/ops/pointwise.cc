@@ -1,0 +1,130 @@
+// ops/pointwise.cc: every elementwise operator, as one expression over its inputs.
+#include "ops/pointwise.h"
+
+#include "kernel/stmt.h"
+#include "ops/checks.h"
+#include "ops/indexing.h"
+#include "ops/registry.h"
+#include "ops/sampling.h"
+
+namespace ingot::ops {
+namespace {
+
+bool is_computable(DType dtype) {
+  return is_float(dtype) || is_int(dtype) || dtype == DType::b8;
+}
+
+Status expect_value(const InferContext& ctx, Expr value) {
+  Status status = ok();
+  for_each(value, [&](Expr e) {
+    if (!status) return;
+    switch (e.kind()) {
+      case ExprKind::index:
+      case ExprKind::local:
+      case ExprKind::load:
+      case ExprKind::reduce:  // C3
+        status = invalid_argument("pointwise: expected a value over params and symbols, got ",
+                                  to_text(e));
+        break;
+      case ExprKind::param:
+        if (e.payload() >= ctx.count()) {  // C4
+          status = invalid_argument("pointwise: expected params below p", ctx.count(), ", got ",
+                                    to_text(e));
+        } else if (const DType wanted = compute_dtype(ctx.tensor(e.payload()).dtype);
+                   e.dtype() != wanted) {  // C4
+          status = invalid_argument("pointwise: expected ", to_text(e), " of type ", wanted,
+                                    ", got ", e.dtype());
+        }
+        break;
+      default:
+        break;
+    }
+  });
+  return status;
+}
+
+}  // namespace
+
+Result<Types> Pointwise::infer(InferContext& ctx) const {
+  TRY_STATUS(expect_inputs<Pointwise>(ctx));
+  if (!value) return invalid_argument("pointwise: expected a value, got none");
+  std::vector<Exprs> shapes;
+  for (size_t k = 0; k < ctx.count(); ++k) {
+    if (!is_computable(ctx.tensor(k).dtype)) {  // C1
+      return invalid_argument("pointwise: expected input ", k, " of numbers or booleans, got ",
+                              ctx.tensor(k).dtype);
+    }
+    shapes.push_back(ctx.tensor(k).dims);
+  }
+  if (!is_computable(dtype)) {  // C1
+    return invalid_argument("pointwise: expected a result of numbers or booleans, got ", dtype);
+  }
+  TRY_STATUS(expect_value(ctx, value));
+  TRY(Exprs dims, broadcast_dims(ctx, kName, shapes));  // C2
+  return one_tensor(kName, dtype, std::move(dims));
+}
+
+std::vector<Tensor> Pointwise::reference(const ReferenceContext& ctx) const {
+  Tensor y = ctx.make_output();
+  const bool stays_float = is_float(dtype) && is_float(value.dtype());
+  const Expr result = stays_float ? value : cast(value, compute_dtype(dtype));
+  for_each_index(y.dims(), [&](int64_t position, std::span<const int64_t> index) {
+    const Scalar element = evaluate(result, [&](Expr leaf) -> Scalar {
+      if (leaf.kind() == ExprKind::symbol) return {DType::i64, 0, ctx.dim(leaf)};
+      const Tensor& x = ctx.in[leaf.payload()];
+      const int64_t from = broadcast_position(x.dims(), index);
+      if (x.holds_reals()) return {leaf.dtype(), x.real(from), 0};
+      return {leaf.dtype(), 0, x.integer(from)};
+    });
+    if (y.holds_reals()) {
+      y.set_real(position, element.real);
+    } else {
+      y.set_integer(position, element.integer);
+    }
+  });
+  return {std::move(y)};
+}
+
+Expr Pointwise::lower(Lowering& k, size_t, std::span<const Expr> index) const {
+  const Expr result = substitute(value, k.pool(), [&](Expr e) -> std::optional<Expr> {
+    if (e.kind() == ExprKind::param) {
+      const size_t input = e.payload();
+      return k.load(input, broadcast_index(k.pool(), k.tensor(input).dims, index));
+    }
+    return std::nullopt;
+  });
+  return cast(result, compute_dtype(dtype));
+}
+
+Sample<Pointwise> Pointwise::sample(Random& rng, ExprPool& pool) {
+  const DType dtype = sample_number(rng);
+  const DType compute = compute_dtype(dtype);
+  const auto dims = sample_dims(rng, rng.range(0, 4));
+  // The second operand loses leading dims and repeats along some of the others.
+  std::vector<int64_t> other(dims.begin() + rng.range(0, static_cast<int64_t>(dims.size())),
+                             dims.end());
+  for (int64_t& dim : other) {
+    if (rng.chance(0.3)) dim = 1;
+  }
+  const Expr a = pool.param(0, compute);
+  const Expr b = pool.param(1, compute);
+  std::vector<Pointwise> choices = {{a + b, dtype},
+                                    {a * b - a, dtype},
+                                    {max(a, b), dtype},
+                                    {less(a, b), DType::b8},
+                                    {select(less(a, b), a, b + a), dtype}};
+  if (is_float(dtype)) {
+    choices.push_back({tanh(a) * b, dtype});
+    choices.push_back({unary(ExprKind::sigmoid, a + b), dtype});
+    choices.push_back({cast(a * b, DType::i32), DType::i32});
+  }
+  return {rng.pick(choices),
+          {TensorType{dtype, constant_dims(pool, dims)},
+           TensorType{dtype, constant_dims(pool, other)}}};
+}
+
+const OpDef& define_pointwise() {
+  return define<Pointwise>();
+}
+
+}  // namespace ingot::ops
