@@ -16,11 +16,12 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  /// From a T or anything that converts to one.
+  /// From a T or anything that converts to one, itself and Error excepted.
   template <class U = T>
   requires(std::convertible_to<U&&, T> && !std::same_as<std::remove_cvref_t<U>, Result> &&
            !std::same_as<std::remove_cvref_t<U>, Error>)
-      Result(U&& value)  // NOLINT(google-explicit-constructor)
+      // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      Result(U&& value)
       : state_(std::in_place_index<0>, std::forward<U>(value)) {}
   Result(Error error)  // NOLINT(google-explicit-constructor)
       : state_(std::in_place_index<1>, std::move(error)) {}
