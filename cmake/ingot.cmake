@@ -144,7 +144,7 @@ function(ingot_fuzzer name)
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
 endfunction()
 
-# ingot_benchmark(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes bench_NAME, a Google Benchmark program.
+# ingot_benchmark(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes bench_NAME with Google Benchmark.
 function(ingot_benchmark name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS")
   ingot_program(bench_${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS}

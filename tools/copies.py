@@ -10,7 +10,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Lines that say nothing by themselves.
-TRIVIAL = re.compile(r"^(?:[{}()\[\];,]*|else|#include.*|#pragma.*|namespace.*|using.*|public:|private:|break;|return.?;)$")
+TRIVIAL = re.compile(
+    r"^(?:[{}()\[\];,]*|else|#include.*|#pragma.*|namespace.*|using.*|public:|private:|break;|return.?;)$")
 
 
 def code_lines(file):

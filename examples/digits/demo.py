@@ -40,11 +40,12 @@ def main():
         digit = max(range(10), key=lambda i: probabilities[i])
         right += digit == label
         worst = max(worst, *(abs(a - b) for a, b in zip(probabilities, expected[name], strict=True)))
-        print(f"{name}: {digit} ({probabilities[digit]:.1%})" + ("" if digit == label else f", but it is a {label}"))
+        remark = "" if digit == label else f", but it is a {label}"
+        print(f"{name}: {digit} ({probabilities[digit]:.1%}){remark}")
     latency = answer(ingot, "bench", library, "--threads", 1, "--duration", 0.5, "--dim", "batch=1")["latency"]
     good = right == len(labels) and worst <= TOLERANCE
-    print(f"{right} of {len(labels)} right; within {worst:.1e} of ONNX Runtime; "
-          f"compiled in {compiled['seconds']['total']:.2f} s; {latency['median'] * 1000:.0f} us a picture on one thread")
+    print(f"digits: {right} of {len(labels)} right, within {worst:.1e} of ONNX Runtime, "
+          f"compiled in {compiled['seconds']['total']:.2f} s, {latency['median'] * 1000:.0f} us a picture on one thread")
     return 0 if good else 1
 
 
