@@ -124,6 +124,7 @@ class ExprPool {
   Expr symbol(std::string_view name);
   /// A new symbol whose name begins with `prefix` and is not taken yet.
   Expr fresh_symbol(std::string_view prefix, bool data_dependent);
+  /// To change a symbol: ask anew for each change, and narrow only: what was simplified stays.
   Symbol& symbol_info(SymbolId id);
   const Symbol& symbol_info(SymbolId id) const;
   size_t symbol_count() const;
@@ -131,6 +132,12 @@ class ExprPool {
 
   /// A new loop variable with 0 <= var < extent.
   Expr fresh_index(Expr extent);
+  /// The loop variable of that number, which must be new; for parsers. Smaller numbers that are
+  /// not taken yet stay free for it.
+  Expr numbered_index(VarId var, Expr extent);
+  /// The expression of a loop variable that exists.
+  Expr index(VarId var);
+  bool has_index(VarId var) const;
   Expr extent(VarId var) const;
 
   Expr param(uint32_t number, DType dtype);
@@ -139,7 +146,8 @@ class ExprPool {
   Expr reduce(ReduceKind kind, Expr index, Expr body);
 
   /// Any kind by its operands; simplifies. `dtype` is needed for cast and taken from the
-  /// operands otherwise. CHECKs arity and operand types.
+  /// operands otherwise. CHECKs arity and operand types. Leaves, loads and reductions have
+  /// constructors of their own.
   Expr make(ExprKind kind, std::span<const Expr> operands, std::optional<DType> dtype = {});
 
   struct Node {
@@ -147,8 +155,24 @@ class ExprPool {
     DType dtype;
     uint32_t operands[3];
     uint64_t payload;
+    friend bool operator==(const Node&, const Node&) = default;
   };
   const Node& node(uint32_t id) const;
+
+  /// What a node's leaves are, known without walking to them.
+  struct Leaves {
+    bool only_dims;   // constants and symbols
+    bool only_index;  // constants, symbols and loop variables; i64 throughout
+  };
+  Leaves leaves(uint32_t id) const;
+
+  /// Notes for range_of: the range found for a node while no symbol was changed.
+  std::optional<Range> known_range(uint32_t id) const;
+  void remember_range(uint32_t id, Range range);
+
+  /// Notes for simplify: what a node became while no symbol was changed.
+  std::optional<Expr> known_simplification(const Node& node);
+  void remember_simplification(const Node& node, Expr result);
   static constexpr uint32_t kNone = 0xffffffff;
 
   /// Interns a node as it is, without simplifying. For rules.cc and the parser.
@@ -158,6 +182,19 @@ class ExprPool {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// What is wrong with these operands of a kind, or nothing. make() CHECKs it, readers ask before.
+std::optional<std::string> find_type_error(ExprKind kind, std::span<const Expr> operands,
+                                           std::optional<DType> dtype);
+
+/// The dtype of a kind's value by its operands; for kinds that make() builds.
+DType result_dtype(ExprKind kind, std::span<const Expr> operands, std::optional<DType> dtype);
+/// What is wrong with gathering values of the dtype, or nothing.
+std::optional<std::string> find_reduce_error(ReduceKind kind, DType dtype);
+
+/// An order of expressions that depends on their structure and not on ids or pools: loop variables,
+/// symbols by name, the rest, constants last. Negative, zero or positive.
+int compare(Expr a, Expr b);
 
 // Construction in ordinary notation. Both operands have the same pool and dtype.
 Expr operator+(Expr a, Expr b);
