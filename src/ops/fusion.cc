@@ -84,7 +84,7 @@ Result<Types> Fusion::infer(InferContext& ctx) const {
   }
   for (size_t k = 0; k < ctx.count(); ++k) {
     const Type& wanted = body->type(body->inputs()[k].value);
-    if (!ctx.has(k) || wanted != ctx.inputs[k]) {  // C2
+    if (!ctx.has(k) || !is_compatible(wanted, ctx.inputs[k])) {  // C2
       return invalid_argument("fusion: expected input ", k, " of type ", to_text(wanted), ", got ",
                               ctx.has(k) ? to_text(ctx.inputs[k]) : "none");
     }
@@ -96,6 +96,7 @@ Result<Types> Fusion::infer(InferContext& ctx) const {
 
 std::vector<Tensor> Fusion::reference(const ReferenceContext& ctx) const {
   Interpreter interpreter(*body);
+  interpreter.known_symbols.assign(ctx.symbols.begin(), ctx.symbols.end());
   auto outputs = interpreter.run(ctx.in);
   CHECK(outputs, "fusion: ", to_text(outputs.error()));
   return *std::move(outputs);
