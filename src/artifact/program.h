@@ -56,8 +56,15 @@ struct RoutineArgs {
   void* run;
   const char** error;  // set to a literal text when the routine fails
 };
-/// 0, or an ingot_status.
+/// 0, or an ingot_status. A generated function that computes the inputs' dims from the symbols and
+/// calls one of artifact/routines.h.
 using RoutineFn = int (*)(RoutineArgs& args);
+/// An input of a routine as its wrapper describes it.
+struct RoutineTensor {
+  i32 dtype;  // ONNX TensorProto numbering
+  u32 rank;
+  const i64* dims;
+};
 
 /// One step of a program. Steps run in order; a kernel's units are split over the threads.
 struct Step {

@@ -107,17 +107,27 @@ std::string symbol_name(Expr symbol) {
   return concat(to_identifier(text), "_s", symbol.symbol().value);
 }
 
+enum class Overflow : uint8_t { wraps, saturates };
+
 /// A scalar integer expression; `leaf` writes loop variables.
 template <class Leaf>
-std::string scalar_dim(Expr e, Leaf leaf) {
-  const auto sub = [&](int k) { return scalar_dim(e.operand(k), leaf); };
+std::string scalar_dim(Expr e, Overflow overflow, Leaf leaf) {
+  const auto sub = [&](int k) { return scalar_dim(e.operand(k), overflow, leaf); };
   const auto positive = [&](int k) { return range_of(e.operand(k)).lo >= (k == 0 ? 0 : 1); };
   switch (e.kind()) {
     case ExprKind::constant: return std::to_string(*e.as_int());
     case ExprKind::symbol: return symbol_name(e);
-    case ExprKind::add: return concat("(", sub(0), " + ", sub(1), ")");
+    case ExprKind::add:
+      if (overflow == Overflow::saturates && range_of(e.operand(1)).lo >= 0) {
+        return concat("add_size(", sub(0), ", ", sub(1), ")");
+      }
+      return concat("(", sub(0), " + ", sub(1), ")");
     case ExprKind::sub: return concat("(", sub(0), " - ", sub(1), ")");
-    case ExprKind::mul: return concat(sub(0), " * ", sub(1));
+    case ExprKind::mul:
+      if (overflow == Overflow::saturates && range_of(e).lo >= 0) {
+        return concat("multiply_size(", sub(0), ", ", sub(1), ")");
+      }
+      return concat(sub(0), " * ", sub(1));
     case ExprKind::floordiv:
     case ExprKind::floormod: {
       const bool divide = e.kind() == ExprKind::floordiv;
@@ -149,12 +159,16 @@ std::string scalar_dim(Expr e, Leaf leaf) {
 
 std::string_view cpu_type(DType dtype) { return dtype == DType::b8 ? "u8" : to_text(dtype); }
 
-std::string cpu_dim(Expr expr) {
-  return scalar_dim(expr, [](Expr e) -> std::string {
-    CHECK(false, "a dimension is made of symbols: ", to_text(e));
-    return {};
-  });
+namespace {
+std::string no_leaf(Expr e) {
+  CHECK(false, "a dimension is made of symbols: ", to_text(e));
+  return {};
 }
+}  // namespace
+
+std::string cpu_dim(Expr expr) { return scalar_dim(expr, Overflow::wraps, no_leaf); }
+
+std::string cpu_size(Expr expr) { return scalar_dim(expr, Overflow::saturates, no_leaf); }
 
 std::set<uint32_t> symbols_of(Expr expr) {
   std::set<uint32_t> found;
@@ -479,7 +493,7 @@ class KernelWriter {
 
   void write() {
     write_provenance(out_, kernel_.provenance);
-    out_.block(concat("static void ", kernel_.name,
+    out_.block(concat("void ", kernel_.name,
                       "([[maybe_unused]] const KernelArgs& args, i64 begin, i64 end)"),
                [&] { function_body(); });
   }

@@ -15,6 +15,9 @@ std::string_view cpu_type(DType dtype);
 
 /// An integer expression over symbols alone as C++: names `s0`, `s1`, ... are the symbols.
 std::string cpu_dim(Expr expr);
+/// The same for a number of elements or bytes: multiply_size() and add_size() of artifact/program.h
+/// instead of operators, so that what does not fit saturates.
+std::string cpu_size(Expr expr);
 /// Symbols of an expression, to be declared as `const i64 sN = symbols[N];`.
 std::set<uint32_t> symbols_of(Expr expr);
 
@@ -90,7 +93,7 @@ class CpuExprWriter {
   int next_name_ = 0;
 };
 
-/// The kernel as one function `static void NAME(const KernelArgs& args, i64 begin, i64 end)`.
+/// The kernel as one function `void NAME(const KernelArgs& args, i64 begin, i64 end)`.
 std::string emit_cpu(const Kernel& kernel);
 
 /// Comment lines that open a kernel: the model's nodes and the region's text.

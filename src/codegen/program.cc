@@ -1,0 +1,292 @@
+// codegen/program.cc: numbers values, finds their lifetimes, and writes each distinct kernel once.
+#include "codegen/program.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "codegen/emit_cpu.h"
+#include "ops/fusion.h"
+#include "ops/reshape.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kConstantAlignment = 64;
+
+int64_t bytes_of(DType dtype) { return std::max(bits(dtype) / 8, 1); }
+
+/// What a region is called: its most telling op.
+std::string kind_name(const Graph& body) {
+  std::string name = "pointwise";
+  for (NodeId id : body.nodes()) {
+    const std::string_view op = body.node(id).op.name();
+    if (op == Constant::kName || op == "pointwise") continue;
+    name = op;
+    if (op == "matmul" || op == "conv" || op == "softmax" || op == "attention") break;
+  }
+  return name;
+}
+
+/// A region that only names the same bytes differently.
+bool is_view(const Graph& body) {
+  for (NodeId id : body.nodes()) {
+    if (!body.node(id).op.is<ops::Reshape>()) return false;
+  }
+  return !body.nodes().empty();
+}
+
+class Planner {
+ public:
+  Planner(Graph graph, size_t first_prepared, std::string_view prefix)
+      : first_prepared_(first_prepared), prefix_(prefix) {
+    plan_.graph = std::move(graph);
+  }
+
+  ProgramPlan run() {
+    add_inputs();
+    for (NodeId id : plan_.graph.nodes()) add_node(id);
+    finish_outputs();
+    return std::move(plan_);
+  }
+
+ private:
+  const Graph& graph() const { return plan_.graph; }
+
+  Expr bytes(const TensorType& type) {
+    return element_count(graph().pool(), type.dims) * bytes_of(type.dtype);
+  }
+
+  uint32_t add_value(PlannedValue value) {
+    plan_.values.push_back(std::move(value));
+    return static_cast<uint32_t>(plan_.values.size() - 1);
+  }
+
+  void add_inputs() {
+    for (size_t k = 0; k < graph().inputs().size(); ++k) {
+      const GraphInput& input = graph().inputs()[k];
+      const Type& type = graph().type(input.value);
+      if (!type.is_tensor()) {
+        add_state(k, input.value, type.state);
+        continue;
+      }
+      PlannedValue value;
+      value.bytes = bytes(type.tensor);
+      if (k >= first_prepared_) {
+        value.kind = PlannedValue::Kind::constant;
+        value.base = static_cast<uint32_t>(plan_.constants.size());
+        PlannedConstant constant{input.name, {}, static_cast<int64_t>(k - first_prepared_), 0,
+                                 value.bytes.as_int().value_or(0)};
+        plan_.constants.push_back(std::move(constant));
+      } else {
+        value.kind = PlannedValue::Kind::input;
+        value.base = static_cast<uint32_t>(plan_.inputs.size());
+        plan_.inputs.push_back(k);
+        plan_.input_values.push_back(static_cast<uint32_t>(plan_.values.size()));
+      }
+      number_[input.value] = {add_value(std::move(value))};
+    }
+  }
+
+  void add_state(size_t input, ValueId id, const StateType& type) {
+    PlannedState state;
+    state.input = input;
+    state.type = type;
+    const auto number = static_cast<uint32_t>(plan_.states.size());
+    const auto plane = [&](uint32_t which) {
+      PlannedValue value;
+      value.kind = PlannedValue::Kind::state;
+      value.base = number;
+      value.plane = which;
+      return add_value(std::move(value));
+    };
+    std::vector<uint32_t> planes = {state.data = plane(0)};
+    if (type.layout == StateLayout::paged) planes.push_back(state.table = plane(1));
+    planes.push_back(state.lengths = plane(2));
+    state.appended = graph().pool().integer(0);
+    state_of_[id] = number;
+    number_[id] = std::move(planes);
+    plan_.states.push_back(std::move(state));
+  }
+
+  void use(ValueId id) {
+    for (uint32_t value : number_.at(id)) touch(value);
+  }
+  void touch(uint32_t value) {
+    const auto step = static_cast<uint32_t>(plan_.steps.size());
+    plan_.values[value].last_step = std::max(plan_.values[value].last_step, step);
+    if (plan_.values[value].kind == PlannedValue::Kind::alias) touch(plan_.values[value].base);
+  }
+
+  uint32_t add_result(ValueId id) {
+    PlannedValue value;
+    value.bytes = bytes(graph().tensor(id));
+    value.first_step = value.last_step = static_cast<uint32_t>(plan_.steps.size());
+    const uint32_t number = add_value(std::move(value));
+    number_[id] = {number};
+    return number;
+  }
+
+  void add_node(NodeId id) {
+    const Node& node = graph().node(id);
+    if (const ConstantData* data = graph().constant(node.outputs[0])) {
+      add_constant(node.outputs[0], *data);
+      return;
+    }
+    const auto* fusion = node.op.as<ops::Fusion>();
+    if (fusion == nullptr) {
+      CHECK(node.op.def().routine != nullptr, "legalize let ", node.op.name(), " through");
+      add_routine(id);
+      return;
+    }
+    if (is_view(*fusion->body) && !graph().is_graph_output(node.outputs[0]) &&
+        is_movable(node.inputs[0])) {
+      PlannedValue value;
+      value.kind = PlannedValue::Kind::alias;
+      value.base = number_.at(node.inputs[0])[0];
+      value.bytes = bytes(graph().tensor(node.outputs[0]));
+      number_[node.outputs[0]] = {add_value(std::move(value))};
+      return;
+    }
+    add_kernel(id, *fusion);
+  }
+
+  bool is_movable(ValueId id) const {
+    return plan_.values[number_.at(id)[0]].kind != PlannedValue::Kind::state;
+  }
+
+  void add_constant(ValueId id, const ConstantData& data) {
+    PlannedValue value;
+    value.kind = PlannedValue::Kind::constant;
+    value.base = static_cast<uint32_t>(plan_.constants.size());
+    value.bytes = bytes(graph().tensor(id));
+    plan_.constants.push_back({graph().value(id).name, data, -1, 0,
+                               static_cast<int64_t>(data.bytes.size())});
+    number_[id] = {add_value(std::move(value))};
+  }
+
+  void add_routine(NodeId id) {
+    const Node& node = graph().node(id);
+    PlannedStep step;
+    step.routine = node.op.def().routine;
+    step.node = id;
+    step.provenance = node.provenance;
+    for (ValueId input : node.inputs) {
+      use(input);
+      step.operands.push_back(number_.at(input)[0]);
+    }
+    for (ValueId output : node.outputs) {
+      step.operands.push_back(add_result(output));
+      for (const Expr& dim : graph().tensor(output).dims) {
+        for (uint32_t symbol : symbols_of(dim)) {
+          const bool dependent = graph().pool().symbol_info(SymbolId(symbol)).data_dependent;
+          if (dependent && defined_.insert(symbol).second) step.defines.push_back(SymbolId(symbol));
+        }
+      }
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_kernel(NodeId id, const ops::Fusion& fusion) {
+    const Node& node = graph().node(id);
+    PlannedStep step;
+    step.node = id;
+    step.provenance = node.provenance;
+    for (ValueId input : node.inputs) {
+      use(input);
+      const auto& planes = number_.at(input);
+      step.operands.insert(step.operands.end(), planes.begin(), planes.end());
+    }
+    for (ValueId output : node.outputs) {
+      if (graph().type(output).is_tensor()) {
+        step.operands.push_back(add_result(output));
+      } else {
+        continue_state(node, output, *fusion.body);
+      }
+    }
+    step.kernel = kernel_of(*fusion.body, node.provenance);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  /// A state that a kernel updated is the memory of its input.
+  void continue_state(const Node& node, ValueId output, const Graph& body) {
+    ValueId at = body.outputs()[0].value;
+    while (body.value(at).producer.valid()) {
+      at = body.node(body.value(at).producer).inputs[0];
+    }
+    const ValueId from = node.inputs[body.value(at).port];
+    number_[output] = number_.at(from);
+    const uint32_t number = state_of_.at(from);
+    state_of_[output] = number;
+    PlannedState& state = plan_.states[number];
+    state.appended = graph().type(output).state.length - state.type.length;
+  }
+
+  uint32_t kernel_of(const Graph& body, const std::vector<std::string>& provenance) {
+    const bool is_template = find_template(body).valid();
+    const auto emit = [&](std::string_view name, BufferNames names) {
+      return is_template ? emit_template(body, name, names) : emit_loops(body, name, names);
+    };
+    EmittedKernel neutral = emit("kernel", BufferNames::neutral);
+    const std::string key =
+        concat(neutral.text, cpu_dim(neutral.units), "\n", cpu_dim(neutral.unit_ns));
+    const auto [at, fresh] = kernels_.try_emplace(key, static_cast<uint32_t>(plan_.kernels.size()));
+    if (fresh) {
+      PlannedKernel kernel;
+      kernel.name = concat(prefix_, kind_name(body), "_", plan_.kernels.size());
+      kernel.emitted = emit(kernel.name, BufferNames::of_values);
+      kernel.text = std::move(kernel.emitted.text);
+      plan_.kernels.push_back(std::move(kernel));
+    }
+    std::vector<std::string>& all = plan_.kernels[at->second].provenance;
+    all.insert(all.end(), provenance.begin(), provenance.end());
+    return at->second;
+  }
+
+  void finish_outputs() {
+    const auto last = static_cast<uint32_t>(std::max<size_t>(plan_.steps.size(), 1) - 1);
+    for (size_t k = 0; k < graph().outputs().size(); ++k) {
+      const GraphOutput& output = graph().outputs()[k];
+      if (!graph().type(output.value).is_tensor()) {
+        plan_.states[state_of_.at(output.value)].output_name = output.name;
+        continue;
+      }
+      const uint32_t number = number_.at(output.value)[0];
+      PlannedValue& value = plan_.values[number];
+      CHECK(value.kind == PlannedValue::Kind::arena, "fuse gives every output memory of its own");
+      value.kind = PlannedValue::Kind::output;
+      value.base = static_cast<uint32_t>(plan_.outputs.size());
+      value.last_step = last;
+      plan_.outputs.push_back(k);
+      plan_.output_values.push_back(number);
+    }
+  }
+
+  ProgramPlan plan_;
+  size_t first_prepared_;
+  std::string prefix_;
+  std::map<ValueId, std::vector<uint32_t>> number_;  // planes for states
+  std::map<ValueId, uint32_t> state_of_;
+  std::unordered_map<std::string, uint32_t> kernels_;
+  std::set<uint32_t> defined_;
+};
+
+}  // namespace
+
+ProgramPlan plan_program(Graph graph, size_t first_prepared, std::string_view prefix) {
+  return Planner(std::move(graph), first_prepared, prefix).run();
+}
+
+int64_t place_constants(ProgramPlan& plan) {
+  int64_t offset = 0;
+  for (PlannedConstant& constant : plan.constants) {
+    constant.offset = offset;
+    const int64_t end = offset + constant.size_bytes;
+    offset = (end + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+  }
+  return offset;
+}
+
+}  // namespace ingot

@@ -1,0 +1,405 @@
+// passes/fuse.cc: decides which values live in memory, and builds a region for each of them.
+#include "passes/fuse.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+#include "ops/conv.h"
+#include "ops/fusion.h"
+#include "ops/matmul.h"
+#include "ops/pointwise.h"
+#include "ops/reshape.h"
+#include "ops/transpose.h"
+#include "passes/access.h"
+
+namespace ingot {
+namespace {
+
+/// Nodes of one region: bounds the size of a kernel and the time to write it.
+constexpr int kMostNodes = 48;
+/// Arithmetic that is cheaper to repeat than to read again from memory.
+constexpr int kCheapOperations = 16;
+/// Times that a cheap producer may be evaluated by one reader.
+constexpr int kMostPasses = 3;
+
+/// A matrix product or convolution whose right operand is packed runs as a template.
+bool is_template(const Node& node) {
+  const auto* matmul = node.op.as<ops::MatMul>();
+  const auto* conv = node.op.as<ops::Conv>();
+  return (matmul != nullptr && matmul->packed) || (conv != nullptr && conv->packed);
+}
+
+bool is_loop(const Node& node) { return node.op.def().lower != nullptr; }
+
+bool is_scatter(const Node& node) { return node.op.def().lower_scatter != nullptr; }
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph)
+      : graph_(graph), in_memory_(graph.value_count(), true), size_(graph.node_count(), 1),
+        template_of_(graph.node_count()) {}
+
+  Graph run() {
+    extend_templates();
+    inline_cheap();
+    inline_reductions();
+    return build();
+  }
+
+ private:
+  const AccessProfile& profile(NodeId id) {
+    auto at = profiles_.find(id);
+    if (at == profiles_.end()) at = profiles_.emplace(id, profile_of(graph_, id)).first;
+    return at->second;
+  }
+
+  bool is_small_constant(ValueId value) const {
+    const ConstantData* data = graph_.constant(value);
+    return data != nullptr && data->dtype != DType::str && count_of(data->dims) == 1;
+  }
+
+  /// The one reader of a value, if it has one and is no output.
+  std::optional<Use> only_use(ValueId value) const {
+    if (graph_.is_graph_output(value) || graph_.value(value).uses.size() != 1) return std::nullopt;
+    return graph_.value(value).uses[0];
+  }
+
+  // ---- epilogues ----
+
+  /// Whether `use` reads the value element for element, in its order or permuted.
+  bool continues(ValueId value, const Use& use) {
+    const Node& reader = graph_.node(use.node);
+    if (reader.outputs.size() != 1) return false;
+    if (reader.op.is<ops::Transpose>() || reader.op.is<ops::Reshape>()) return true;
+    return reader.op.is<ops::Pointwise>() &&
+           graph_.tensor(reader.outputs[0]).dims == graph_.tensor(value).dims;
+  }
+
+  void extend_templates() {
+    for (NodeId id : graph_.nodes()) {
+      if (!is_template(graph_.node(id))) continue;
+      template_of_[id.value] = id;
+      ValueId value = graph_.node(id).outputs[0];
+      while (const auto use = only_use(value)) {
+        if (!continues(value, *use) || template_of_[use->node.value].valid()) break;
+        in_memory_[value.value] = false;
+        template_of_[use->node.value] = id;
+        size_[use->node.value] += size_[graph_.value(value).producer.value];
+        if (size_[use->node.value] > kMostNodes) break;
+        value = graph_.node(use->node).outputs[0];
+      }
+    }
+  }
+
+  // ---- computing where it is read ----
+
+  /// Whether a reader can compute the value itself.
+  bool readable_inline(ValueId value, const Use& use) {
+    const Node& reader = graph_.node(use.node);
+    if (is_template(reader)) return false;
+    if (is_scatter(reader)) return use.slot != 0;
+    if (!is_loop(reader) || reader.outputs.size() != 1) return false;
+    (void)value;
+    return true;
+  }
+
+  bool may_inline(ValueId value) {
+    const Value& info = graph_.value(value);
+    if (!info.producer.valid() || graph_.is_graph_output(value) || info.uses.empty()) return false;
+    const Node& node = graph_.node(info.producer);
+    if (!is_loop(node) || node.op.is<Constant>() || node.outputs.size() != 1) return false;
+    if (template_of_[info.producer.value].valid()) return false;
+    return std::ranges::all_of(info.uses,
+                               [&](const Use& use) { return readable_inline(value, use); });
+  }
+
+  void inline_cheap() {
+    for (NodeId id : graph_.nodes()) {
+      const Node& node = graph_.node(id);
+      for (ValueId input : node.inputs) {
+        if (!input.valid() || in_memory_[input.value]) continue;
+        // Decided when the producer was visited; only the size is left to look at.
+        const NodeId producer = graph_.value(input).producer;
+        if (template_of_[producer.value].valid()) continue;
+        if (size_[id.value] + size_[producer.value] > kMostNodes) {
+          in_memory_[input.value] = true;
+        } else {
+          size_[id.value] += size_[producer.value];
+        }
+      }
+      for (ValueId output : node.outputs) {
+        if (may_inline(output) && worth_inlining(output)) in_memory_[output.value] = false;
+      }
+    }
+  }
+
+  bool worth_inlining(ValueId value) {
+    const Value& info = graph_.value(value);
+    const AccessProfile& own = profile(info.producer);
+    if (own.reductions > 0) return false;  // inline_reductions decides
+    const bool free = own.operations == 0;
+    if (free && !reads_much(info.producer)) return true;
+    const bool cheap = !own.transcendental && own.operations <= kCheapOperations;
+    if (info.uses.size() > 1 && !(cheap && tensors_read(info.producer) <= 1)) return false;
+    for (const Use& use : info.uses) {
+      const Node& reader = graph_.node(use.node);
+      if (is_scatter(reader)) continue;
+      const AccessProfile& theirs = profile(use.node);
+      if (!theirs.single_pass(use.slot)) return false;
+      if (theirs.passes_over(use.slot) > (cheap ? kMostPasses : 1)) return false;
+    }
+    return true;
+  }
+
+  /// A gather of many inputs (concat) costs a selection per input.
+  bool reads_much(NodeId id) { return graph_.node(id).inputs.size() > 8; }
+
+  /// Inputs that are not single numbers.
+  int64_t tensors_read(NodeId id) const {
+    std::set<ValueId> distinct;
+    for (ValueId input : graph_.node(id).inputs) {
+      if (input.valid() && !is_small_constant(input)) distinct.insert(input);
+    }
+    return static_cast<int64_t>(distinct.size());
+  }
+
+  // ---- reductions ----
+
+  /// A reduction moves into its readers where they read it outside of their own reductions, so that
+  /// it is computed once in front of the loop that needs it.
+  void inline_reductions() {
+    const std::vector<NodeId> nodes = graph_.nodes();
+    for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+      const Node& node = graph_.node(*id);
+      if (!is_loop(node) || node.outputs.size() != 1 || node.op.is<Constant>()) continue;
+      const ValueId value = node.outputs[0];
+      if (!may_inline(value) || profile(*id).reductions == 0) continue;
+      const auto& uses = graph_.value(value).uses;
+      const bool outside = std::ranges::all_of(uses, [&](const Use& use) {
+        return !is_scatter(graph_.node(use.node)) && !profile(use.node).reduced(use.slot);
+      });
+      if (!outside) continue;
+      in_memory_[value.value] = false;
+      const std::set<ValueId> roots = roots_of(value);
+      const bool good = roots.size() == 1 && well_formed(*roots.begin());
+      if (!good) in_memory_[value.value] = true;
+    }
+  }
+
+  /// The values in memory whose regions compute `value`.
+  std::set<ValueId> roots_of(ValueId value) {
+    std::set<ValueId> roots, seen;
+    std::vector<ValueId> work = {value};
+    while (!work.empty()) {
+      const ValueId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (in_memory_[at.value]) {
+        roots.insert(at);
+        continue;
+      }
+      for (const Use& use : graph_.value(at).uses) {
+        work.push_back(graph_.node(use.node).outputs[0]);
+      }
+    }
+    return roots;
+  }
+
+  /// Whether the region of a root repeats no reduction: none inside another that was not there in
+  /// one op already, and each needs only loops that can run outside of those it does not need.
+  bool well_formed(ValueId root) {
+    const NodeId producer = graph_.value(root).producer;
+    if (template_of_[producer.value].valid() || is_scatter(graph_.node(producer))) return false;
+    std::vector<NodeId> members;
+    const Graph body = region_of(root, &members);
+    if (static_cast<int>(members.size()) > kMostNodes) return false;
+    int deepest = 0;
+    for (NodeId member : members) deepest = std::max(deepest, profile(member).depth);
+    // A region is one op to its reader: ask the body's fusion for its profile.
+    Graph outer(graph_.shared_pool());
+    std::vector<ValueId> inputs;
+    for (const GraphInput& input : body.inputs()) {
+      inputs.push_back(outer.add_input(input.name, body.type(input.value)));
+    }
+    const ValueId y = outer.must_add(
+        ops::Fusion{std::make_shared<const Graph>(body), "loops"}, inputs);
+    const AccessProfile whole = profile_of(outer, outer.value(y).producer);
+    if (whole.depth > deepest) return false;
+    return nested_chain(whole);
+  }
+
+  /// The reductions' sets of loops form a chain: each contains the next smaller one.
+  static bool nested_chain(const AccessProfile& whole) {
+    std::vector<std::set<VarId>> sets;
+    for_each(whole.element, [&](Expr e) {
+      if (e.kind() != ExprKind::reduce) return;
+      std::set<VarId> loops;
+      for (const Expr& i : whole.index) {
+        if (i.kind() == ExprKind::index && depends_on(e, i.var())) loops.insert(i.var());
+      }
+      sets.push_back(std::move(loops));
+    });
+    std::ranges::sort(sets, {}, &std::set<VarId>::size);
+    for (size_t k = 1; k < sets.size(); ++k) {
+      if (!std::ranges::includes(sets[k], sets[k - 1])) return false;
+    }
+    return true;
+  }
+
+  // ---- building ----
+
+  /// The body that computes `root` from values in memory; `members` are the nodes copied into it.
+  Graph region_of(ValueId root, std::vector<NodeId>* members,
+                  std::vector<ValueId>* inputs = nullptr) {
+    Graph body(graph_.shared_pool());
+    std::map<ValueId, ValueId> copy;
+    // Post-order without recursion: regions may be deep.
+    std::vector<std::pair<ValueId, bool>> work = {{root, false}};
+    while (!work.empty()) {
+      const auto [value, ready] = work.back();
+      work.pop_back();
+      if (copy.contains(value)) continue;
+      const Value& info = graph_.value(value);
+      const bool inside = value == root || (!in_memory_[value.value] && info.producer.valid());
+      if (is_small_constant(value)) {
+        copy[value] = body.add_constant(*graph_.constant(value), info.name);
+        continue;
+      }
+      if (!inside) {
+        copy[value] = body.add_input(input_name(value, copy.size()), info.type);
+        if (inputs != nullptr) inputs->push_back(value);
+        continue;
+      }
+      const Node& node = graph_.node(info.producer);
+      if (!ready) {
+        work.push_back({value, true});
+        for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) {
+          if (input->valid()) work.push_back({*input, false});
+        }
+        continue;
+      }
+      std::vector<ValueId> operands;
+      for (ValueId input : node.inputs) {
+        operands.push_back(input.valid() ? copy.at(input) : ValueId());
+      }
+      auto added = body.add(node.op, operands, node.provenance);
+      CHECK(added, "a copied node fits: ", to_text(added.error()));
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        copy[node.outputs[k]] = (*added)[k];
+        body.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
+      }
+      if (members != nullptr) members->push_back(info.producer);
+    }
+    const std::string& name = graph_.value(root).name;
+    body.set_outputs({{name.empty() ? "y" : name, copy.at(root)}});
+    return body;
+  }
+
+  std::string input_name(ValueId value, size_t number) const {
+    const std::string& name = graph_.value(value).name;
+    return name.empty() ? concat("x", number) : name;
+  }
+
+  Graph build() {
+    Graph result(graph_.shared_pool());
+    result.name = graph_.name;
+    result.metadata = graph_.metadata;
+    result.assumptions() = graph_.assumptions();
+    std::map<ValueId, ValueId> copy;
+    for (const GraphInput& input : graph_.inputs()) {
+      copy[input.value] = result.add_input(input.name, graph_.type(input.value));
+    }
+    for (NodeId id : graph_.nodes()) {
+      const Node& node = graph_.node(id);
+      if (const ConstantData* data = graph_.constant(node.outputs[0])) {
+        copy[node.outputs[0]] =
+            result.add_constant(*data, graph_.value(node.outputs[0]).name);
+        continue;
+      }
+      const bool kernel = is_loop(node) || is_scatter(node);
+      if (kernel && !node.op.is<ops::Fusion>()) {
+        for (ValueId output : node.outputs) {
+          if (in_memory_[output.value]) add_region(result, copy, id, output);
+        }
+        continue;
+      }
+      std::vector<ValueId> operands;
+      for (ValueId input : node.inputs) {
+        operands.push_back(input.valid() ? copy.at(input) : ValueId());
+      }
+      auto added = result.add(node.op, operands, node.provenance);
+      CHECK(added, "a copied node fits: ", to_text(added.error()));
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        copy[node.outputs[k]] = (*added)[k];
+        result.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
+      }
+    }
+    std::vector<GraphOutput> outputs;
+    for (const GraphOutput& output : graph_.outputs()) {
+      outputs.push_back({output.name, copy.at(output.value)});
+    }
+    result.set_outputs(std::move(outputs));
+    result.compact();
+    return result;
+  }
+
+  void add_region(Graph& result, std::map<ValueId, ValueId>& copy, NodeId id, ValueId output) {
+    if (graph_.value(output).uses.empty() && !graph_.is_graph_output(output)) return;
+    std::vector<NodeId> members;
+    std::vector<ValueId> inputs;
+    Graph body = region_of(output, &members, &inputs);
+    std::vector<std::string> provenance;
+    for (NodeId member : members) {
+      for (const std::string& name : graph_.node(member).provenance) {
+        if (std::ranges::find(provenance, name) == provenance.end()) provenance.push_back(name);
+      }
+    }
+    const bool is_product = template_of_[id.value].valid();
+    const std::string kind = is_product ? "template" : is_scatter(graph_.node(id)) ? "scatter" : "loops";
+    std::vector<ValueId> operands;
+    for (ValueId input : inputs) operands.push_back(copy.at(input));
+    const ValueId y =
+        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(body)), kind},
+                        operands, std::move(provenance));
+    copy[output] = y;
+    result.set_value_name(y, graph_.value(output).name);
+  }
+
+  const Graph& graph_;
+  std::vector<bool> in_memory_;     // by value
+  std::vector<int> size_;           // of the region that a node would be the root of
+  std::vector<NodeId> template_of_; // the matrix product whose epilogue a node belongs to
+  std::map<NodeId, AccessProfile> profiles_;
+};
+
+/// An output that is an input, a constant or an output already is copied to memory of its own.
+void separate_outputs(Graph& graph) {
+  std::set<ValueId> seen;
+  std::vector<GraphOutput> outputs;
+  for (const GraphOutput& output : graph.outputs()) {
+    const Type& type = graph.type(output.value);
+    const bool computed =
+        graph.value(output.value).producer.valid() && graph.constant(output.value) == nullptr;
+    if (!type.is_tensor() || (computed && seen.insert(output.value).second)) {
+      outputs.push_back(output);
+      continue;
+    }
+    const DType dtype = type.tensor.dtype;
+    const Expr x = graph.pool().param(0, compute_dtype(dtype));
+    outputs.push_back({output.name, graph.must_add(ops::Pointwise{x, dtype}, {output.value})});
+  }
+  graph.set_outputs(std::move(outputs));
+}
+
+}  // namespace
+
+void fuse(Graph& graph, const PassContext& context) {
+  (void)context;
+  separate_outputs(graph);
+  graph.compact();
+  graph = Fuser(graph).run();
+}
+
+}  // namespace ingot

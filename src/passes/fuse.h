@@ -1,0 +1,19 @@
+// passes/fuse.h: regions of the graph become kernels.
+#pragma once
+
+#include "ir/graph.h"
+#include "passes/pass.h"
+
+namespace ingot {
+
+/// Replaces every op that runs by a `fusion` node, a closed region that becomes one kernel.
+///
+/// A value is kept in memory only if it has to be: a graph output, the operand of a matrix product,
+/// the input of a routine, something expensive that several readers want, or something whose
+/// recomputation would cost more than reading it. Everything else is computed where it is read, so
+/// any DAG of pointwise and data-moving ops, with reductions in it, becomes one loop nest; and a
+/// matrix product or convolution takes the chain of pointwise ops, reshapes and transposes behind it
+/// as its epilogue. There is no list of fused combinations.
+void fuse(Graph& graph, const PassContext& context);
+
+}  // namespace ingot
