@@ -18,6 +18,17 @@ struct Carver {
   }
 };
 
+ingot_status check_ranks(const Program& program) {
+  for (u32 i = 0; i < program.input_count + program.output_count; ++i) {
+    const Port& port = i < program.input_count ? program.inputs[i]
+                                               : program.outputs[i - program.input_count];
+    if (port.rank <= kMaxRank) continue;
+    return fail(INGOT_INVALID_MODEL, "open: '%s' has %u dims, expected at most %u", port.name,
+                port.rank, kMaxRank);
+  }
+  return INGOT_OK;
+}
+
 ingot_status find_roots(Layout* layout) {
   const Program& program = *layout->program;
   for (u32 v = 0; v < program.value_count; ++v) {
@@ -114,7 +125,8 @@ ingot_status make_layout(const Program& program, Layout* layout) {
   layout->group = carver.take<u32>(values);
   layout->group_step = carver.take<u32>(program.step_count);
   layout->bound = carver.take<u8>(program.symbol_count);
-  ingot_status status = find_roots(layout);
+  ingot_status status = check_ranks(program);
+  if (status == INGOT_OK) status = find_roots(layout);
   if (status != INGOT_OK) return status;
   join_lifetimes(layout);
   mark_bound_symbols(layout);
