@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ir/test_ops.h"
 #include "kernel/stmt.h"
 

@@ -6,7 +6,7 @@
 //     input %0 "x": f32[batch, 4]
 //     %1 "w" = constant(; data=f32[4, 2]#6f5902ac237024bdd0c176cb93063dc4): f32[4, 2]
 //     %2 = matmul(%0, %1; packed=false, columns=`2`): f32[batch, 2] from "fc1"
-//     assume batch == 8 "the two inputs have one batch"
+//     assume `batch` == `8` "the two inputs have one batch"
 //     output %2 "y"
 //   }
 //
@@ -107,8 +107,8 @@ class Printer {
     }
     for (const NodeId id : graph_.nodes()) print_node(graph_.node(id));
     for (const Assumption& assumption : graph_.assumptions()) {
-      out_ += concat("  assume ", assumption.a, " == ", assumption.b, " ", quote(assumption.text),
-                     "\n");
+      out_ += concat("  assume `", assumption.a, "` == `", assumption.b, "` ",
+                     quote(assumption.text), "\n");
     }
     for (const GraphOutput& output : graph_.outputs()) {
       out_ += concat("  output ", reference(output.value), " ", quote(output.name), "\n");
@@ -269,7 +269,11 @@ class Parser {
   }
 
   Result<Expr> symbol_name(ExprPool& pool) {
-    TRY(const std::string_view text, lexer_.until_word("in"));
+    TRY(std::string_view text, lexer_.until_word("in"));
+    if (trim(text).empty()) {  // the symbol itself is called "in"
+      TRY_STATUS(lexer_.expect("in"));
+      text = "in";
+    }
     TRY(const Expr symbol, parse_expr(trim(text), pool));
     if (symbol.kind() != ExprKind::symbol) return lexer_.error("a symbol's name before 'in'");
     return symbol;
@@ -300,11 +304,13 @@ class Parser {
   }
 
   Status assumption(Graph& graph) {
-    TRY(const std::string_view left, lexer_.until_mark("=="));
-    TRY(const std::string_view right, lexer_.until_mark("\""));
-    lexer_.seek(lexer_.position() - 1);
     Assumption result;
+    TRY_STATUS(lexer_.expect("`"));
+    TRY(const std::string_view left, lexer_.until_mark("`"));
     TRY(result.a, parse_expr(trim(left), graph.pool()));
+    TRY_STATUS(lexer_.expect("=="));
+    TRY_STATUS(lexer_.expect("`"));
+    TRY(const std::string_view right, lexer_.until_mark("`"));
     TRY(result.b, parse_expr(trim(right), graph.pool()));
     if (result.a.dtype() != result.b.dtype()) return lexer_.error("two sides of one type");
     TRY(result.text, lexer_.string());
