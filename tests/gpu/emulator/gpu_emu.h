@@ -168,3 +168,9 @@ struct Launcher<kKernel> {
 };
 
 }  // namespace ingot::emu
+
+/// Makes a kernel of a shared library callable as `ingot_emu_NAME(args)`, see Thunk.
+#define INGOT_EMU_EXPORT(kernel)                                                           \
+  extern "C" __attribute__((visibility("default"))) void ingot_emu_##kernel(void** args) { \
+    ::ingot::emu::Launcher<kernel>::thunk(args);                                           \
+  }

@@ -38,6 +38,17 @@ struct Rounding<float> {
   static GPU_DEVICE float round(float x) { return x; }
 };
 
+/// x as f32, rounded to odd: if inexact, the last bit of the truncated value is set. Rounding that
+/// to a format at least two bits narrower is then as good as rounding x itself (Boldo, Melquiond).
+GPU_DEVICE float odd_f32(double x) {
+  const float y = static_cast<float>(x);
+  const double back = static_cast<double>(y);
+  if (back == x || x != x) return y;
+  u32 bits = bits_of(y);
+  if ((bits & 1) == 0) bits = fabs(back) > fabs(x) ? bits - 1 : bits + 1;
+  return f32_of(bits);
+}
+
 template <class T>
 GPU_DEVICE T from_f32(float x) {
   return Rounding<T>::round(x);
@@ -94,6 +105,68 @@ GPU_DEVICE u64 to_u64(F x) {
   return saturate<u64>(x, 0, 18446744073709551615ull, F(18446744073709551616.0));
 }
 
+// ---- Integers that wrap around
+
+template <class T>
+GPU_DEVICE T add(T a, T b) {
+  return static_cast<T>(static_cast<u64>(a) + static_cast<u64>(b));
+}
+template <class T>
+GPU_DEVICE T sub(T a, T b) {
+  return static_cast<T>(static_cast<u64>(a) - static_cast<u64>(b));
+}
+template <class T>
+GPU_DEVICE T mul(T a, T b) {
+  return static_cast<T>(static_cast<u64>(a) * static_cast<u64>(b));
+}
+template <class T>
+GPU_DEVICE T neg(T a) {
+  return static_cast<T>(u64(0) - static_cast<u64>(a));
+}
+template <class T>
+GPU_DEVICE T bit_and(T a, T b) {
+  return static_cast<T>(a & b);
+}
+template <class T>
+GPU_DEVICE T bit_or(T a, T b) {
+  return static_cast<T>(a | b);
+}
+template <class T>
+GPU_DEVICE T bit_xor(T a, T b) {
+  return static_cast<T>(a ^ b);
+}
+template <class T>
+GPU_DEVICE T bit_not(T a) {
+  return static_cast<T>(~a);
+}
+
+/// Amounts below 0 or not below the width shift everything out.
+template <class T>
+GPU_DEVICE T shift_left(T a, T amount) {
+  if (amount < 0 || static_cast<u64>(amount) >= sizeof(T) * 8) return 0;
+  return static_cast<T>(static_cast<u64>(a) << static_cast<int>(amount));
+}
+template <class T>
+GPU_DEVICE T shift_right(T a, T amount) {
+  const bool all_out = amount < 0 || static_cast<u64>(amount) >= sizeof(T) * 8;
+  if (all_out) return static_cast<T>(a < 0 ? -1 : 0);
+  return static_cast<T>(a >> static_cast<int>(amount));
+}
+
+/// Of floats, for reductions of any type.
+GPU_DEVICE float add(float a, float b) {
+  return a + b;
+}
+GPU_DEVICE double add(double a, double b) {
+  return a + b;
+}
+GPU_DEVICE float mul(float a, float b) {
+  return a * b;
+}
+GPU_DEVICE double mul(double a, double b) {
+  return a * b;
+}
+
 // ---- Division; the functions of integers come first, overloads for floats follow
 
 /// Truncating quotient. The smallest integer divided by -1 wraps around to itself.
@@ -145,25 +218,42 @@ GPU_DEVICE T floormod(T a, T b) {
 }
 GPU_DEVICE float floormod(float a, float b) {
   const float rest = fmod(a, b);
-  return rest != 0.0f && (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+  if (rest == 0.0f) return b < 0.0f ? -0.0f : 0.0f;
+  return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 GPU_DEVICE double floormod(double a, double b) {
   const double rest = fmod(a, b);
-  return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+  if (rest == 0.0) return b < 0.0 ? -0.0 : 0.0;
+  return (rest < 0.0) != (b < 0.0) ? rest + b : rest;
 }
 
 // ---- Choice
 
-/// The smaller; a NaN on either side wins. Of integers a != a is never true.
+/// The smaller and the larger; of floats, a NaN on either side wins and -0 is below 0. Equal
+/// numbers have equal bits but for the sign of a zero.
 template <class T>
 GPU_DEVICE T min(T a, T b) {
-  return a < b || a != a ? a : b;
+  return a < b ? a : b;
 }
-
-/// The larger; a NaN on either side wins.
 template <class T>
 GPU_DEVICE T max(T a, T b) {
-  return a > b || a != a ? a : b;
+  return a < b ? b : a;
+}
+GPU_DEVICE float min(float a, float b) {
+  if (a == b) return f32_of(bits_of(a) | bits_of(b));
+  return a < b || a != a ? a : b;
+}
+GPU_DEVICE float max(float a, float b) {
+  if (a == b) return f32_of(bits_of(a) & bits_of(b));
+  return b < a || a != a ? a : b;
+}
+GPU_DEVICE double min(double a, double b) {
+  if (a == b) return f64_of(bits_of(a) | bits_of(b));
+  return a < b || a != a ? a : b;
+}
+GPU_DEVICE double max(double a, double b) {
+  if (a == b) return f64_of(bits_of(a) & bits_of(b));
+  return b < a || a != a ? a : b;
 }
 
 template <class T>
@@ -205,7 +295,7 @@ GPU_DEVICE T sigmoid(T x) {
 
 /// Integer power by squaring; a negative exponent gives 0 unless the base is 1 or -1.
 template <class T>
-GPU_DEVICE T pow(T base, T exponent) {
+GPU_DEVICE T power(T base, T exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
     return base == static_cast<T>(-1) ? static_cast<T>(exponent % 2 == 0 ? 1 : -1) : T(0);
@@ -217,6 +307,18 @@ GPU_DEVICE T pow(T base, T exponent) {
     square *= square;
   }
   return static_cast<T>(result);
+}
+GPU_DEVICE float power(float base, float exponent) {
+  if (exponent == 2.0f) return base * base;
+  if (exponent == 3.0f) return base * base * base;
+  if (exponent == -1.0f) return 1.0f / base;
+  return pow(base, exponent);
+}
+GPU_DEVICE double power(double base, double exponent) {
+  if (exponent == 2.0) return base * base;
+  if (exponent == 3.0) return base * base * base;
+  if (exponent == -1.0) return 1.0 / base;
+  return pow(base, exponent);
 }
 
 }  // namespace gpu

@@ -9,13 +9,13 @@ namespace gpu {
 struct Sum {
   template <class T>
   static GPU_DEVICE T join(T a, T b) {
-    return static_cast<T>(a + b);
+    return add(a, b);
   }
 };
 struct Product {
   template <class T>
   static GPU_DEVICE T join(T a, T b) {
-    return static_cast<T>(a * b);
+    return mul(a, b);
   }
 };
 struct Min {
@@ -62,10 +62,7 @@ GPU_DEVICE T exchange(T x, int mask) {
 template <class Op, class T>
 GPU_DEVICE T warp_reduce(T value) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    // Both partners must compute join(lower lane, upper lane), or min and max of -0 and +0 differ.
-    const T other = exchange(value, mask);
-    const bool is_lower = (static_cast<int>(threadIdx.x) & mask) == 0;
-    value = is_lower ? Op::join(value, other) : Op::join(other, value);
+    value = Op::join(value, exchange(value, mask));
   }
   return value;
 }

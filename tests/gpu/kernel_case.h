@@ -1,0 +1,60 @@
+// tests/gpu/kernel_case.h: loop nests with data, run as generated GPU code in the emulator.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/emit_gpu.h"
+#include "kernel/stmt.h"
+
+namespace ingot {
+
+/// A kernel, what it is run on, and what must come out.
+struct KernelCase {
+  std::string label;                 // reproduces it: the op, its attributes, the seed
+  Kernel kernel;                     // its name is unique in the batch
+  std::vector<int64_t> symbols;      // by SymbolId
+  std::vector<BufferValues> before;  // per buffer; values are representable in its dtype
+  std::vector<BufferValues> after;   // expected, of the buffers that are written
+  double ulp = 0;                    // tolerance in units of the last place, 0: exact
+};
+
+/// How a batch of kernels is compiled and run.
+struct EmulatedMode {
+  const Dialect* dialect = nullptr;
+  bool check = false;  // instrumented, with every check of the emulator
+};
+
+/// Kernels of one batch as one shared library for the emulator.
+class EmulatedBatch {
+ public:
+  /// Emits and compiles all of them. Errors: of the emitter, of the compiler.
+  static Result<EmulatedBatch> compile(std::span<const KernelCase> cases, EmulatedMode mode);
+
+  EmulatedBatch(EmulatedBatch&&) noexcept;
+  EmulatedBatch& operator=(EmulatedBatch&&) noexcept;
+  ~EmulatedBatch();
+
+  /// Runs case number k and compares. Errors: what the emulator reported, or the first element that
+  /// is wrong, as "label: buffer 'y'[3]: expected 1.5, got 2".
+  Status run(size_t k) const;
+
+ private:
+  EmulatedBatch();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// All kernels of the cases with the dialect's prelude in front, for the GPU's own compiler.
+Result<std::string> gpu_source(std::span<const KernelCase> cases, const Dialect& dialect);
+
+/// Compiles CUDA text with NVRTC for an architecture such as "sm_90". Errors: NVRTC is missing
+/// (what to install), the text does not compile or warns (its log), registers spill.
+Status compile_cuda(const std::string& source, std::string_view arch);
+
+/// Compiles HIP text with clang for an architecture such as "gfx90a". Errors: likewise.
+Status compile_hip(const std::string& source, std::string_view arch);
+
+}  // namespace ingot
