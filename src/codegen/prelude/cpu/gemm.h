@@ -89,16 +89,17 @@ INGOT_FN void fma_broadcast_into(vf32& acc, const f32* a, vf32 b) {
 
 /// The micro-kernel: tile[i, j] = sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
 ///
+/// `start` says whether the sum begins at zero or at what the tile holds.
 /// tile is [MR, NV * W] and b is [taps, k, kWidth]; only NV * W columns of b are read. Not inlined:
 /// one body serves every matmul and convolution of a translation unit, and no epilogue can spoil
 /// its register allocation.
-template <i64 MR, i64 NV, i64 kWidth, Start kStart>
+template <i64 MR, i64 NV, i64 kWidth>
 [[maybe_unused, gnu::noinline]] static void multiply_tile(const f32* const* rows, i64 taps, i64 k,
-                                                          const f32* b, f32* tile) {
+                                                          const f32* b, Start start, f32* tile) {
   vf32 acc[MR][NV];
   INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
-      acc[i][j] = kStart == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
+      acc[i][j] = start == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
     }
   }
   for (i64 t = 0; t < taps; ++t) {
@@ -128,15 +129,15 @@ template <i64 MR, i64 NV, i64 kWidth, Start kStart>
 
 /// multiply_tile for a number of rows known at run time, 1 <= rows_count <= MR; `rows` is
 /// [taps, rows_count].
-template <i64 MR, i64 NV, i64 kWidth, Start kStart>
+template <i64 MR, i64 NV, i64 kWidth>
 INGOT_FN void multiply_rows(i64 rows_count, const f32* const* rows, i64 taps, i64 k, const f32* b,
-                            f32* tile) {
+                            Start start, f32* tile) {
   if constexpr (MR == 1) {
-    multiply_tile<1, NV, kWidth, kStart>(rows, taps, k, b, tile);
+    multiply_tile<1, NV, kWidth>(rows, taps, k, b, start, tile);
   } else if (rows_count == MR) {
-    multiply_tile<MR, NV, kWidth, kStart>(rows, taps, k, b, tile);
+    multiply_tile<MR, NV, kWidth>(rows, taps, k, b, start, tile);
   } else {
-    multiply_rows<MR - 1, NV, kWidth, kStart>(rows_count, rows, taps, k, b, tile);
+    multiply_rows<MR - 1, NV, kWidth>(rows_count, rows, taps, k, b, start, tile);
   }
 }
 
@@ -193,8 +194,8 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
         const i64 count = (rows_total - m + tiles - t - 1) / (tiles - t);
         for (i64 i = 0; i < count; ++i) rows[i] = a + (m + i) * a_stride;
         if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
-        multiply_rows<MR, NV, kWidth, kStart>(count, rows, 1, k, b + panel * k * kWidth + part,
-                                              tile);
+        multiply_rows<MR, NV, kWidth>(count, rows, 1, k, b + panel * k * kWidth + part, kStart,
+                                      tile);
         finish_tile<NV>(m0 + m, count, column, n, tile, epilogue);
         m += count;
       }
@@ -202,9 +203,13 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
   }
 }
 
-/// Calls body with Lit<panel_width(n)>, a constant for the compiler even where n is none.
-template <class NT, class Body>
-INGOT_FN void with_panel_width(NT n, Body&& body) {
+/// Calls body with Lit<panel_width(n)>, whether n is known at compile time or not.
+template <i64 kN, class Body>
+INGOT_FN void with_panel_width(Lit<kN>, Body&& body) {
+  body(Lit<panel_width(kN)>{});
+}
+template <class Body>
+INGOT_FN void with_panel_width(i64 n, Body&& body) {
   const i64 width = panel_width(n);
   if (width == 64) return body(Lit<64>{});
   if (width == 48) return body(Lit<48>{});

@@ -102,9 +102,7 @@ INGOT_FN lanes<N, T> splat(T x) {
   if constexpr (N == 1) {
     return x;
   } else {
-#define INGOT_LANE(i) x
-    return vec<T>{INGOT_EACH_LANE(INGOT_LANE)};
-#undef INGOT_LANE
+    return x - vec<T>{};  // because x + 0 would lose the sign of -0
   }
 }
 
