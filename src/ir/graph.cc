@@ -10,6 +10,7 @@ namespace ingot {
 namespace {
 
 constexpr size_t kRecentAssumptions = 32;  // looked through for a repetition
+constexpr size_t kMaxProvenance = 64;      // names of a node; more help nobody
 
 Status check_arity(const OpDef& def, std::span<const ValueId> inputs) {
   size_t least = 0;
@@ -209,7 +210,8 @@ void Graph::set_outputs(std::vector<GraphOutput> outputs) {
   for (const GraphOutput& output : outputs_) ++values_[output.value.value].output_count;
 }
 
-void Graph::remove_if_unused(NodeId first) {
+std::vector<NodeId> Graph::remove_if_unused(NodeId first) {
+  std::vector<NodeId> died;
   std::vector<NodeId> waiting = {first};
   while (!waiting.empty()) {
     const NodeId id = waiting.back();
@@ -221,6 +223,7 @@ void Graph::remove_if_unused(NodeId first) {
     });
     if (used) continue;
     node.dead = true;
+    died.push_back(id);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       if (!node.inputs[k].valid()) continue;
       Value& input = values_[node.inputs[k].value];
@@ -231,6 +234,15 @@ void Graph::remove_if_unused(NodeId first) {
       }
       if (input.uses.empty()) waiting.push_back(input.producer);
     }
+  }
+  return died;
+}
+
+void Graph::add_provenance(NodeId id, std::span<const std::string> names) {
+  std::vector<std::string>& known = nodes_[id.value].provenance;
+  for (const std::string& text : names) {
+    if (known.size() >= kMaxProvenance) return;
+    if (std::ranges::find(known, text) == known.end()) known.push_back(text);
   }
 }
 

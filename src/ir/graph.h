@@ -81,8 +81,11 @@ class Graph {
   void set_op(NodeId node, OpRef op);
   void set_outputs(std::vector<GraphOutput> outputs);
   /// Marks a node dead whose outputs nobody uses, and then the producers of its inputs likewise.
-  /// compact() does the same; this keeps the lists of uses true while a pass works.
-  void remove_if_unused(NodeId node);
+  /// compact() does the same; this keeps the lists of uses true while a pass works. The nodes that
+  /// died.
+  std::vector<NodeId> remove_if_unused(NodeId node);
+  /// Names of the model's nodes that a node also stands for; names it has already are left out.
+  void add_provenance(NodeId node, std::span<const std::string> names);
   /// Drops nodes whose outputs nobody uses, restores topological order, renumbers. Linear.
   void compact();
 
