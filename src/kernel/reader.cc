@@ -84,6 +84,13 @@ bool Reader::accept(std::string_view mark) {
   return true;
 }
 
+bool Reader::accept_on_line(std::string_view mark) {
+  size_t at = position_;
+  while (at < text_.size() && text_[at] == ' ') ++at;
+  if (at == text_.size() || text_[at] == '\n' || text_[at] == '#') return false;
+  return accept(mark);
+}
+
 Status Reader::expect(std::string_view mark) {
   if (accept(mark)) return ok();
   return mistake(fmt::format("'{}'", mark));

@@ -1,6 +1,8 @@
 // kernel/reader.h: words, numbers and marks of the text forms.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,8 @@ class Reader {
   bool at_end();
   /// The rest begins with the mark, such as "<=": steps over it. Letters must end there too.
   bool accept(std::string_view mark);
+  /// As accept, if the mark stands on the line of the last token.
+  bool accept_on_line(std::string_view mark);
   Status expect(std::string_view mark);
   /// The next token, without stepping: a word, number, string or single character; "" at the end.
   std::string_view peek();

@@ -115,12 +115,15 @@ struct BufferValues {
 Status interpret(const Kernel& kernel, std::span<const int64_t> symbols,
                  std::span<BufferValues> buffers);
 
-/// One value of an expression; leaves come from `leaf`. Loads are asked of it too.
+/// A single value.
 struct Scalar {
   DType dtype = DType::i64;
   double real = 0;      // when dtype is floating
   int64_t integer = 0;  // otherwise; b8 is 0 or 1
 };
+
+/// The value of an expression. Symbols, params, locals and free loop variables are asked of `leaf`,
+/// and so is every load whose predicate holds, as a plain load from a constant offset.
 Scalar evaluate(Expr expr, const std::function<Scalar(Expr)>& leaf);
 
 /// An integer expression of symbols alone.
