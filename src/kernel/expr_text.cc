@@ -120,7 +120,7 @@ class Printer {
 
   void print_symbol(Expr expr) {
     const std::string& name = std::as_const(expr.pool()).symbol_info(expr.symbol()).name;
-    out_ += is_word(name) && !is_reserved(name) ? name : quote(name);
+    out_ += is_word(name) && !is_reserved(name) ? name : quote_text(name);
   }
 
   void print_load(Expr expr) {

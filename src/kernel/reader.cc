@@ -154,7 +154,7 @@ Error Reader::mistake(std::string_view expected) {
                           token.empty() ? "the end of the text" : "'" + token.substr(0, 40) + "'");
 }
 
-std::string quote(std::string_view text) {
+std::string quote_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {

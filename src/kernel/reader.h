@@ -49,7 +49,7 @@ class Reader {
 };
 
 /// The text in quotes, for Reader::quoted.
-std::string quote(std::string_view text);
+std::string quote_text(std::string_view text);
 bool is_word(std::string_view text);
 /// The number in "i3" for the letter i; none for any other text.
 std::optional<uint32_t> number_after(char letter, std::string_view word);

@@ -66,13 +66,13 @@ class Printer {
     out_ += fmt::format("kernel {}\n", kernel.name);
     for (size_t k = 0; k < kernel.provenance.size(); ++k) {
       out_ += k == 0 ? "from " : ", ";
-      out_ += quote(kernel.provenance[k]);
+      out_ += quote_text(kernel.provenance[k]);
     }
     if (!kernel.provenance.empty()) out_ += '\n';
     print_symbols(kernel);
     for (size_t k = 0; k < kernel.buffers.size(); ++k) {
       const BufferParam& buffer = kernel.buffers[k];
-      out_ += fmt::format("b{} {}: {}[{}]{}\n", k, quote(buffer.name), to_text(buffer.dtype),
+      out_ += fmt::format("b{} {}: {}[{}]{}\n", k, quote_text(buffer.name), to_text(buffer.dtype),
                           text(buffer.elements), buffer.written ? " written" : "");
     }
     out_ += "{\n";
@@ -97,7 +97,7 @@ class Printer {
     for (const SymbolId id : used) {
       const Symbol& symbol = std::as_const(*kernel.pool).symbol_info(id);
       const bool is_plain = is_word(symbol.name) && !is_reserved(symbol.name);
-      out_ += fmt::format("symbol {} {}..{}", is_plain ? symbol.name : quote(symbol.name),
+      out_ += fmt::format("symbol {} {}..{}", is_plain ? symbol.name : quote_text(symbol.name),
                           symbol.range.lo, symbol.range.hi);
       if (symbol.divisor != 1) out_ += fmt::format(" multiple_of {}", symbol.divisor);
       if (symbol.data_dependent) out_ += " data_dependent";
