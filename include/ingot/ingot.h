@@ -26,7 +26,12 @@ extern "C" {
 
 /** An initialiser of any struct below that begins with struct_size: the rest is zero. */
 #ifdef __cplusplus
-#define INGOT_INIT(type) type{static_cast<uint32_t>(sizeof(type))}
+#define INGOT_INIT(type)                  \
+  [] {                                    \
+    type value_ = type();                 \
+    value_.struct_size = sizeof(type);    \
+    return value_;                        \
+  }()
 #else
 #define INGOT_INIT(type) {.struct_size = (uint32_t)sizeof(type)}
 #endif

@@ -64,6 +64,8 @@ void join_lifetimes(Layout* layout) {
 ingot_status group_values(Layout* layout) {
   const Program& program = *layout->program;
   for (u32 s = 0; s < program.step_count; ++s) {
+    const u32 operands = program.steps[s].operand_count;
+    if (operands > layout->most_operands) layout->most_operands = operands;
     if (program.steps[s].symbol_count > 0) layout->group_step[layout->group_count++] = s;
   }
   for (u32 v = 0; v < program.value_count; ++v) {

@@ -20,6 +20,7 @@ struct Layout {
   u32* group;        // [values] 0: the size is known from the inputs; g: when group_step[g - 1] knows
   u32 group_count;
   u32* group_step;   // [groups] the steps that define symbols, in order
+  u32 most_operands; // of any step
   u8* bound;         // [symbols] 1 if an input or state tells its value
   void* memory;      // behind all of the arrays
 };

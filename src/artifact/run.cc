@@ -56,6 +56,13 @@ ingot_status check_defined_symbols(const Run& run, const Step& step) {
   return INGOT_OK;
 }
 
+void gather_operands(const Run& run) {
+  const Step& step = run.program().steps[run.step];
+  for (u32 i = 0; i < step.operand_count; ++i) {
+    run.workspace->operands[i] = run.workspace->values[step.operands[i]];
+  }
+}
+
 // Places the values whose sizes the step that has just run found out.
 ingot_status make_group_ready(Run& run, u32 group) {
   const Program& program = run.program();
@@ -97,12 +104,13 @@ int allocate_outputs(void* context) {
   const Layout& layout = run.layout();
   if (group > layout.group_count || layout.group_step[group - 1] != run.step) return 1;
   run.status = make_group_ready(run, group);
+  gather_operands(run);
   return run.status == INGOT_OK;
 }
 
 ingot_status run_routine(Run& run, const Step& step) {
   const char* error = nullptr;
-  RoutineArgs args = {run.workspace->values, run.workspace->symbols, step.attributes,
+  RoutineArgs args = {run.workspace->operands, run.workspace->symbols, step.attributes,
                       allocate_outputs, &run, &error};
   run.status = INGOT_OK;
   const int status = step.routine(args);
@@ -118,7 +126,7 @@ ingot_status run_routine(Run& run, const Step& step) {
 ingot_status run_kernel(Run& run, const Step& step, void* scratch, ingot_profile_event* event) {
   StepJob job;
   job.kernel = run.runtime->kernels[step.kernel];
-  job.values = run.workspace->values;
+  job.values = run.workspace->operands;
   job.symbols = run.workspace->symbols;
   job.work = run.step < run.plan->known_steps ? run.plan->work[run.step]
                                               : step.work(run.workspace->symbols);
@@ -152,6 +160,7 @@ ingot_status run_step(Run& run, void* scratch) {
   }
   ingot_profile_event event = {};
   event.threads = 1;
+  gather_operands(run);
   if (sink.step != nullptr) event.start_ns = now_ns();
   const ingot_status status = step.routine != nullptr ? run_routine(run, step)
                                                       : run_kernel(run, step, scratch, &event);

@@ -83,7 +83,7 @@ i32 choose_threads(const Work& work, i32 threads);
 /// A step's work on a pool.
 struct StepJob {
   KernelFn kernel;
-  void* const* values;
+  void* const* values;  // the step's operands
   const i64* symbols;
   void* scratch;        // [threads][scratch_bytes]
   i64 scratch_bytes;    // a multiple of 64

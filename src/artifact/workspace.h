@@ -10,6 +10,7 @@ namespace ingot::artifact {
 /// same dims allocates nothing.
 struct Workspace {
   void** values;         // [values]
+  void** operands;       // [most_operands] the values that the present step names
   i64* symbols;          // [symbols]
   u32* bound_port;       // [symbols] which input's dim told the symbol, for messages
   u32* bound_axis;
