@@ -11,6 +11,19 @@ Result<Types> Constant::infer(InferContext& ctx) const {
     }
     type.dims.push_back(ctx.pool.integer(dim));
   }
+  uint64_t count = 1;
+  for (const int64_t dim : data.dims) {
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count) || count >> 56 != 0) {
+      return invalid_argument("constant: expected fewer than 2^56 elements, got ", data.dims);
+    }
+  }
+  const bool is_text = data.dtype == DType::str;
+  const uint64_t expected = is_text ? count : size_bytes(data.dtype, count);
+  const uint64_t got = is_text ? data.strings.size() : data.bytes.size();
+  if (expected != got) {
+    return invalid_argument("constant ", data.dtype, data.dims, ": expected ", expected,
+                            is_text ? " strings, got " : " bytes, got ", got);
+  }
   return Types{std::move(type)};
 }
 

@@ -355,6 +355,13 @@ Result<bool> assign(M& member, const Attribute& value, std::string_view op, std:
       return true;
     }
   }
+  if constexpr (std::is_same_v<M, std::vector<std::string>>) {
+    const auto* whole = std::get_if<std::vector<int64_t>>(&value);
+    if (whole != nullptr && whole->empty()) {  // a list of nothing is of every kind
+      member.clear();
+      return true;
+    }
+  }
   if constexpr (std::is_same_v<M, bool>) {
     if (const auto* whole = std::get_if<int64_t>(&value)) {
       member = *whole != 0;

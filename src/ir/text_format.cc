@@ -523,6 +523,12 @@ class Parser {
     if (!bounded || count > kMaxWrittenElements || is_complex(dtype)) {
       return lexer_.error("the hash of a constant as large as this");
     }
+    if (count > 0 && lexer_.accept("}")) {
+      ConstantData data;
+      data.dtype = dtype;
+      data.dims = *dims;
+      return data;
+    }
     Tensor tensor(dtype, *dims);
     for (int64_t k = 0; k < count; ++k) {
       if (k > 0) TRY_STATUS(lexer_.expect(","));

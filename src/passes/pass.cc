@@ -83,8 +83,9 @@ std::string to_text(std::span<const UnsupportedNode> nodes) {
     }
     std::string line = what;
     if (!shown.empty()) {
-      line += concat(" [", names.size(), names.size() == 1 ? " node: " : " nodes: ",
-                     join(shown, ", "), names.size() > shown.size() ? ", ..." : "", "]");
+      line +=
+          concat(" [", names.size(), names.size() == 1 ? " node: " : " nodes: ", join(shown, ", "),
+                 names.size() > shown.size() ? ", ..." : "", "]");
     }
     lines.push_back(std::move(line));
   }

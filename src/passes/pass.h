@@ -76,8 +76,8 @@ struct PassOptions {
   std::function<void(std::string_view pass, const Graph& graph)> after = {};
 };
 
-/// Runs rows in order, compacting after each. A pass that breaks the graph or changes the type of an
-/// output is a CHECK failure. Errors: unsupported, with every reason that `legalize` found.
+/// Runs rows in order, compacting after each. A pass that breaks the graph or changes the type of
+/// an output is a CHECK failure. Errors: unsupported, with every reason that `legalize` found.
 Result<std::vector<PassRecord>> run_passes(Graph& graph, std::span<const Pass> passes,
                                            const PassOptions& options = {});
 

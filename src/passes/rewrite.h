@@ -57,8 +57,8 @@ class Rewriter {
   std::vector<NodeId> added_;
 };
 
-/// A rule reads the graph around `root`, adds nodes through the rewriter, and returns the value that
-/// replaces the root's only output; or nothing, and then it adds nothing.
+/// A rule reads the graph around `root`, adds nodes through the rewriter, and returns the value
+/// that replaces the root's only output; or nothing, and then it adds nothing.
 struct Rule {
   std::string_view name;
   std::optional<ValueId> (*apply)(Rewriter& rewriter, NodeId root);

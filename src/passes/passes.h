@@ -1,0 +1,49 @@
+// passes/passes.h: the passes of the pipeline; each is explained where it is defined.
+#pragma once
+
+#include "ir/graph.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+namespace ingot {
+
+/// Removes what does nothing (reshapes, transposes, slices, casts ...), merges pairs of one kind,
+/// and unifies symbols that the graph's assumptions equate.
+void canonicalize(Graph& graph, const PassContext& context);
+/// The rules of it, for passes that make redundant ops.
+std::span<const Rule> canonical_rules();
+
+/// Computes small values that are known: from constants by `reference`, shape arithmetic by
+/// symbolic_contents. Large constants are left to the weight-preparation program.
+void fold_constants(Graph& graph, const PassContext& context);
+
+/// Merges nodes that compute the same.
+void cse(Graph& graph, const PassContext& context);
+
+/// Drops what no output needs.
+void dead_code(Graph& graph, const PassContext& context);
+
+/// Simplifies arithmetic: constants of one value move into expressions, broadcasts into the
+/// pointwise ops that broadcast by themselves, and the like.
+void algebra(Graph& graph, const PassContext& context);
+
+/// Moves transposes down through the graph until they meet and cancel; keeps the graph as it was if
+/// that would leave more elements to transpose.
+void layout(Graph& graph, const PassContext& context);
+
+/// Multiplies a per-channel scale behind a convolution or matrix product into its weights.
+void fold_batch_norm(Graph& graph, const PassContext& context);
+
+/// Gives matrix products and convolutions their right operand in panels.
+void pack_weights(Graph& graph, const PassContext& context);
+
+/// Expands composite ops and refuses, all at once, what no kernel can be made for.
+void legalize(Graph& graph, const PassContext& context);
+/// What legalize would refuse.
+std::vector<UnsupportedNode> find_unsupported(const Graph& graph);
+
+/// A copy with symbols replaced, in every type, attribute and assumption, by expressions of the
+/// same pool. `by` is indexed by SymbolId; a default Expr leaves the symbol.
+Graph replace_symbols(const Graph& graph, std::span<const Expr> by);
+
+}  // namespace ingot
