@@ -45,7 +45,8 @@ def main():
     latency = answer(ingot, "bench", library, "--threads", 1, "--duration", 0.5, "--dim", "batch=1")["latency"]
     good = right == len(labels) and worst <= TOLERANCE
     print(f"digits: {right} of {len(labels)} right, within {worst:.1e} of ONNX Runtime, "
-          f"compiled in {compiled['seconds']['total']:.2f} s, {latency['median'] * 1000:.0f} us a picture on one thread")
+          f"compiled in {compiled['seconds']['total']:.2f} s, "
+          f"{latency['median'] * 1000:.0f} us a picture on one thread")
     return 0 if good else 1
 
 
