@@ -13,12 +13,12 @@ if(INGOT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
 endif()
 
-# ingot_settings: what every target of ours is compiled and linked with.
-add_library(ingot_settings INTERFACE)
-target_compile_features(ingot_settings INTERFACE cxx_std_20)
-target_include_directories(ingot_settings INTERFACE
+# ingot_common: what all code of ours is compiled with, that of the compiled models too.
+add_library(ingot_common INTERFACE)
+target_compile_features(ingot_common INTERFACE cxx_std_20)
+target_include_directories(ingot_common INTERFACE
   "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
-target_compile_options(ingot_settings INTERFACE
+target_compile_options(ingot_common INTERFACE
   -Wall -Wextra -Wpedantic -Werror=switch
   # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
@@ -28,6 +28,9 @@ target_compile_options(ingot_settings INTERFACE
   $<$<CONFIG:Release>:-O2>
   # Names in messages and dumps must not tell where the tree lies.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# ingot_settings: the same with the sanitizers asked for; what every target of the build takes.
+add_library(ingot_settings INTERFACE)
+target_link_libraries(ingot_settings INTERFACE ingot_common)
 if(INGOT_SANITIZE)
   target_compile_options(ingot_settings INTERFACE
     -fsanitize=${INGOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
