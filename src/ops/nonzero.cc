@@ -12,7 +12,7 @@ Result<Types> NonZero::infer(InferContext& ctx) const {
   const TensorType& x = ctx.tensor(0);
   if (x.dtype != DType::b8) TRY_STATUS(expect_number(kName, "x", x.dtype));  // C1
   const Expr found = ctx.pool.fresh_symbol("nonzero", true);
-  const Range most = range_of(element_count(x));
+  const Range most = range_of(element_count(ctx.pool, x.dims));
   ctx.pool.symbol_info(found.symbol()).range = {0,
                                                 std::min(std::max<int64_t>(most.hi, 0), kMaxDim)};
   return one_tensor(kName, DType::i64, {ctx.pool.integer(x.rank()), found});

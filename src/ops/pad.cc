@@ -40,6 +40,8 @@ Result<Types> Pad::infer(InferContext& ctx) const {
   if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end()) {  // C2
     return invalid_argument("pad: expected mode constant, reflect, edge or wrap, got '", mode, "'");
   }
+  TRY_STATUS(expect_dim_exprs(kName, "begin", begin));
+  TRY_STATUS(expect_dim_exprs(kName, "end", end));
   if (begin.size() != x.dims.size() || end.size() != x.dims.size()) {  // C1
     return invalid_argument("pad: expected ", x.rank(), " begins and ends, got ", begin, " and ",
                             end);

@@ -50,7 +50,8 @@ void convert_index(ExprPool& pool, std::span<const Expr> in, std::span<const Exp
 Result<Types> Reshape::infer(InferContext& ctx) const {
   TRY_STATUS(expect_inputs<Reshape>(ctx));
   TRY(Types types, one_tensor(kName, ctx.tensor(0).dtype, dims));  // C1
-  TRY_STATUS(expect_equal(ctx, kName, "element counts of x and y", element_count(ctx.tensor(0)),
+  TRY_STATUS(expect_equal(ctx, kName, "element counts of x and y",
+                          element_count(ctx.pool, ctx.tensor(0).dims),
                           element_count(ctx.pool, dims)));  // C2
   return types;
 }
