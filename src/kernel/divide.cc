@@ -266,14 +266,7 @@ std::optional<Expr> simplify_floordiv(Expr a, Expr b) {
     }
   }
   if (prover.is_below(dividend, divisor)) return pool.integer(0, dtype);
-  if (is_signed(dtype) && prover.is_positive(b)) {
-    // -b <= a < 0.
-    const Sum negated = scale(dividend, -1);
-    const Sum one = constant_sum(pool, dtype, 1);
-    if (prover.is_nonnegative(negated - one) && prover.is_nonnegative(divisor - negated)) {
-      return pool.integer(-1, dtype);
-    }
-  }
+  if (prover.is_negative_above(dividend, divisor)) return pool.integer(-1, dtype);
   if (const auto merged = merge_divisions(dividend, b, prover)) return merged;
   return divide_remainder(dividend, b);
 }
@@ -310,13 +303,7 @@ std::optional<Expr> simplify_floormod(Expr a, Expr b) {
     const Expr high = floormod(to_expr(coarse->multiple), to_expr(to_sum(divisor, *fine)));
     return to_expr(to_sum(high) * to_sum(divisor, coarse->divisor) + coarse->rest);
   }
-  if (is_signed(dtype) && prover.is_positive(b)) {
-    const Sum negated = scale(dividend, -1);
-    const Sum one = constant_sum(pool, dtype, 1);
-    if (prover.is_nonnegative(negated - one) && prover.is_nonnegative(divisor - negated)) {
-      return to_expr(dividend + divisor);
-    }
-  }
+  if (prover.is_negative_above(dividend, divisor)) return to_expr(dividend + divisor);
   return std::nullopt;
 }
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kMostTerms = 64;
 
+/// Larger numbers in index arithmetic stand for "to the end", not for a size.
+constexpr int64_t kLargestTrusted = int64_t{1} << 60;
+
 bool is_sum(Expr expr) {
   return expr.kind() == ExprKind::add || expr.kind() == ExprKind::sub;
 }
@@ -288,9 +291,10 @@ Term common_divisor(const Term& a, const Term& b) {
 
 // ---- multiplied out --------------------------------------------------------------------------
 
-std::optional<Sum> add_exactly(const Sum& a, const Sum& b) {
+std::optional<Sum> add_exactly(const Sum& a, const Sum& b, int64_t factor) {
   Sum sum = a;
-  for (const Term& term : b.terms) {
+  for (Term term : b.terms) {
+    if (__builtin_mul_overflow(term.coefficient, factor, &term.coefficient)) return std::nullopt;
     const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const Term& t) {
       return t.factors == term.factors;
     });
@@ -346,6 +350,7 @@ bool cannot_overflow(const Sum& sum) {
   Range total = {0, 0};  // of every partial sum
   for (const Term& term : sum.terms) {
     const int64_t coefficient = signed_coefficient(term.coefficient, sum.dtype);
+    is_trusted &= coefficient > -kLargestTrusted && coefficient < kLargestTrusted;
     std::optional<Range> product = Range{coefficient, coefficient};
     for (const Expr& factor : term.factors) {
       const Range range = range_of(factor);

@@ -60,7 +60,8 @@ Term common_divisor(const Term& a, const Term& b);
 std::optional<Sum> expand(const Sum& sum);
 /// a * b for expanded sums.
 std::optional<Sum> multiply_out(const Sum& a, const Sum& b);
-std::optional<Sum> add_exactly(const Sum& a, const Sum& b);
+/// a + factor * b for expanded sums.
+std::optional<Sum> add_exactly(const Sum& a, const Sum& b, int64_t factor = 1);
 
 /// True if no partial result of the sum can leave the range of its type. Index arithmetic is
 /// trusted: a tensor whose elements cannot be counted in i64 is refused before anything runs.

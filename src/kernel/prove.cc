@@ -115,11 +115,30 @@ bool Prover::is_nonnegative(const Sum& sum) {
   return prove(*multiplied_out);
 }
 
+/// b - a >= distance, where the ranges do not tell.
+bool Prover::is_apart(Expr a, Expr b, int64_t distance) {
+  if (a.dtype() != DType::i64) return false;
+  const Sum x = to_sum(a);
+  const Sum y = to_sum(b);
+  return cannot_overflow(x) && cannot_overflow(y) && is_apart(x, y, distance);
+}
+
+bool Prover::is_apart(const Sum& a, const Sum& b, int64_t distance) {
+  const auto least = expand(a);
+  const auto most = expand(b);
+  if (!least || !most) return false;
+  auto gap = add_exactly(*most, *least, -1);
+  if (gap) gap = add_exactly(*gap, constant_sum(*pool_, a.dtype, distance), -1);
+  if (!gap) return false;
+  steps_left_ = kMostSteps;
+  return prove(*gap);
+}
+
 bool Prover::is_positive(Expr expr) {
   if (range(expr).lo >= 1) return true;
   if (at_least_.empty() || expr.dtype() != DType::i64) return false;
   const Sum sum = to_sum(expr);
-  return cannot_overflow(sum) && is_nonnegative(minus_one(sum));
+  return cannot_overflow(sum) && is_apart(constant_sum(*pool_, DType::i64, 0), sum, 1);
 }
 
 bool Prover::is_nonzero(Expr expr) {
@@ -128,15 +147,20 @@ bool Prover::is_nonzero(Expr expr) {
 }
 
 bool Prover::is_below(const Sum& a, const Sum& b) {
-  return is_nonnegative(a) && is_nonnegative(minus_one(b - a));
+  return is_nonnegative(a) && is_apart(a, b, 1);
+}
+
+bool Prover::is_negative_above(const Sum& a, const Sum& b) {
+  const Sum zero = constant_sum(*pool_, a.dtype, 0);
+  return is_apart(a, zero, 1) && is_apart(zero, a + b, 0);
 }
 
 bool Prover::is_at_most(Expr a, Expr b) {
-  if (range(a).hi <= range(b).lo) return true;
-  if (a.dtype() != DType::i64) return false;
-  const Sum x = to_sum(a);
-  const Sum y = to_sum(b);
-  return cannot_overflow(x) && cannot_overflow(y) && is_nonnegative(y - x);
+  return range(a).hi <= range(b).lo || is_apart(a, b, 0);
+}
+
+bool Prover::is_less(Expr a, Expr b) {
+  return range(a).hi < range(b).lo || is_apart(a, b, 1);
 }
 
 /// sum >= 0, for a sum that is multiplied out.

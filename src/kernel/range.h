@@ -28,8 +28,11 @@ class Prover {
   bool is_positive(Expr expr);
   /// 0 <= a < b.
   bool is_below(const Sum& a, const Sum& b);
-  /// a <= b.
+  /// -b <= a < 0.
+  bool is_negative_above(const Sum& a, const Sum& b);
+  /// a <= b and a < b.
   bool is_at_most(Expr a, Expr b);
+  bool is_less(Expr a, Expr b);
   bool is_nonzero(Expr expr);
 
  private:
@@ -37,6 +40,8 @@ class Prover {
   void learn_at_least(Expr expr, int64_t bound);
   Range range(Expr expr) const;
   Range range(const Sum& sum) const;
+  bool is_apart(Expr a, Expr b, int64_t distance);
+  bool is_apart(const Sum& a, const Sum& b, int64_t distance);
   bool prove(const Sum& sum);
   bool prove_by_bounds_of(const Sum& sum, Expr atom);
   bool prove_by_lower_bounds(const Sum& sum) const;

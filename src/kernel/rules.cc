@@ -27,8 +27,7 @@ bool is_at_most(Expr a, Expr b) { return Prover({a, b}).is_at_most(a, b); }
 bool x_at_most_y(const Match& m) { return is_at_most(m.x, m.y); }
 bool y_at_most_x(const Match& m) { return is_at_most(m.y, m.x); }
 bool x_below_y(const Match& m) {
-  if (range_of(m.x).hi < range_of(m.y).lo) return true;
-  return m.x.dtype() == DType::i64 && Prover({m.x, m.y}).is_at_most(m.x + 1, m.y);
+  return Prover({m.x, m.y}).is_less(m.x, m.y);
 }
 Match swapped(Match m) {
   std::swap(m.x, m.y);
@@ -246,6 +245,7 @@ bool fits(RuleTypes types, DType dtype) {
 }
 
 bool is_number(const Syntax& pattern, Expr expr, bool negative) {
+  if ((expr.dtype() == DType::b8) != (pattern.dtype == DType::b8)) return false;
   const double value = pattern.is == Syntax::Is::real ? pattern.real
                                                       : static_cast<double>(pattern.number);
   if (const auto real = expr.as_real()) {
@@ -253,7 +253,6 @@ bool is_number(const Syntax& pattern, Expr expr, bool negative) {
   }
   const auto integer = expr.as_int();
   if (!integer || pattern.is != Syntax::Is::integer) return false;
-  if ((expr.dtype() == DType::b8) != (pattern.dtype == DType::b8)) return false;
   const int64_t plain = static_cast<int64_t>(pattern.number);
   return *integer == wrap(negative ? -plain : plain, expr.dtype());
 }
@@ -377,7 +376,10 @@ std::optional<Expr> simplify_cast(Expr operand, DType to) {
   // Integers keep their low bits, so a wider step between changes nothing.
   const bool is_truncation = is_int(to) && is_int(between) && is_integral(from) &&
                              bits(to) <= bits(between);
-  if (holds_every_value(between, from) || is_truncation) return cast(inner, to);
+  // From a float, integers saturate; from an integer they wrap: the step may not change which.
+  const bool changes_rounding = is_integral(from) && is_float(between) && is_int(to);
+  const bool is_harmless = changes_rounding ? holds_every_value(to, from) : true;
+  if ((holds_every_value(between, from) && is_harmless) || is_truncation) return cast(inner, to);
   return std::nullopt;
 }
 
