@@ -10,7 +10,7 @@
 //
 //   sqrt 0.5   rsqrt 1.5  exp 1.5    expm1 2    exp2 1     log 1      log1p 2    pow 1
 //   sin 1.5    cos 1.5    tan 2.5    asin 2.5   acos 1.5   atan 1.5   sinh 2     cosh 1.5
-//   tanh 1.5   asinh 2    acosh 2    atanh 2    erf 1.5    sigmoid 2
+//   tanh 1.5   asinh 2    acosh 2    atanh 2    erf 1.5    sigmoid 2.5
 //   floor, ceil, trunc, round (ties to even), fmod, remainder, floormod: exact
 //
 // NaN gives NaN; infinities, signed zeros, subnormal arguments and results, overflow and arguments
@@ -220,7 +220,7 @@ INGOT_FN vf32 tanh(vf32 x) {
   const vf32 small = fma(x * u, g, x);
   // tanh(a) = 1 - 2 / (e^2a + 1)
   const vf32 large = 1.0f - 2.0f / (exp(a + a) + 1.0f);
-  return select(less(a, splat<W>(0.65f)), small, copysign(large, x));
+  return copysign(select(less(a, splat<W>(0.65f)), small, large), x);
 }
 
 INGOT_FN vf32 sinh(vf32 x) {
@@ -230,7 +230,7 @@ INGOT_FN vf32 sinh(vf32 x) {
       polynomial(u, 0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a02132p-13f, 0x1.75b2c8p-19f);
   const vf32 half = exp_shifted(a, -1);
   const vf32 large = half - 0.25f / half;
-  return select(less(a, splat<W>(1.0f)), fma(x * u, g, x), copysign(large, x));
+  return copysign(select(less(a, splat<W>(1.0f)), fma(x * u, g, x), large), x);
 }
 
 INGOT_FN vf32 cosh(vf32 x) {
@@ -248,7 +248,7 @@ INGOT_FN vf32 erf(vf32 x) {
   const vf32 inside = select(greater(a, splat<W>(3.95f)), splat<W>(3.95f), a);
   const vf32 large = polynomial(inside, 0x1.474612p-9f, 0x1.1e372cp+0f, 0x1.4eb29cp-1f,
                                 0x1.6d1f4ep-4f, -0x1.e982d4p-7f, 0x1.32c902p-10f);
-  return select(less(a, splat<W>(1.0f)), fma(x, small, x), copysign(1.0f - exp(-large), x));
+  return copysign(select(less(a, splat<W>(1.0f)), fma(x, small, x), vf32(1.0f - exp(-large))), x);
 }
 
 // ---- logarithms ----------------------------------------------------------------------------
