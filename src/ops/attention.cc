@@ -1,6 +1,7 @@
 // ops/attention.cc: scaled dot-product attention over tensors or over states.
 #include "ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -122,7 +123,7 @@ std::vector<Tensor> Attention::reference(const ReferenceContext& ctx) const {
   const TokensView k{&ctx.in[1], k_state, in_state};
   const TokensView v{in_state ? v_state.data : &ctx.in[2], v_state, in_state};
   Tensor y = ctx.make_output();
-  const int64_t group = q.dim(2) / std::max<int64_t>(1, k.data->dim(2));
+  const int64_t group = std::max<int64_t>(1, q.dim(2) / std::max<int64_t>(1, k.data->dim(2)));
   for_each_index(std::span(q.dims()).first(3), [&](int64_t row, std::span<const int64_t> index) {
     const int64_t b = index[0];
     const int64_t before = in_state ? k_state.lengths->integer(b) : k.data->dim(1) - q.dim(1);
@@ -161,7 +162,8 @@ Expr Attention::lower(Lowering& k, size_t, std::span<const Expr> index) const {
   const Expr length = in_state ? k.input_type(1).state.length : k.tensor(1).dims[1];
   const int64_t shared =
       *(in_state ? k.input_type(1).state.token[0] : k.tensor(1).dims[2]).as_int();
-  const Expr head = floordiv(index[2], *q.dims[2].as_int() / shared);
+  const int64_t group = *q.dims[2].as_int() / std::max<int64_t>(shared, 1);
+  const Expr head = floordiv(index[2], std::max<int64_t>(group, 1));
   const Expr before = in_state ? tokens_before(k, 1, b) : length - q.dims[1];
   const Expr end = before + (causal ? t + 1 : q.dims[1]);
   const Expr zero = k.constant(compute, 0);
