@@ -119,7 +119,8 @@ std::optional<Expr> divide_remainder(const Sum& a, Expr b) {
   return floormod(floordiv(inner.operand(0), b), other);
 }
 
-/// Terms k * (x mod c) where b divides k * c are as good as k * x, modulo b.
+/// Terms k * (x mod c) where b divides k * c are as good as k * x, modulo b. Only a c that is 0 makes
+/// a difference, unless b is 0 then too.
 std::optional<Sum> drop_inner_remainders(const Sum& a, const Term& b, Prover& prover) {
   for (const Term& term : a.terms) {
     for (size_t k = 0; k < term.factors.size(); ++k) {
@@ -131,7 +132,10 @@ std::optional<Sum> drop_inner_remainders(const Sum& a, const Term& b, Prover& pr
       const bool divides = std::all_of(step.terms.begin(), step.terms.end(), [&](const Term& t) {
         return divide_exactly(t, b).has_value();
       });
-      if (!divides || !prover.is_nonzero(factor.operand(1))) continue;
+      if (!divides) continue;
+      const auto e = divide_exactly(to_term(to_sum(factor.operand(1))), b);
+      const bool only_with_b = e && prover.is_nonzero(to_expr(term_sum(a, *e)));
+      if (!only_with_b && !prover.is_nonzero(factor.operand(1))) continue;
       return a - term_sum(a, term) + term_sum(a, rest) * to_sum(factor.operand(0));
     }
   }

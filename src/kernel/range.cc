@@ -126,6 +126,13 @@ Range range_of_operation(Expr expr, Range a, Range b) {
   }
 }
 
+/// Whether an end of int64 in the range may stand for a number beyond it.
+bool may_saturate(ExprKind kind) {
+  return kind == ExprKind::add || kind == ExprKind::sub || kind == ExprKind::mul ||
+         kind == ExprKind::neg || kind == ExprKind::abs || kind == ExprKind::floordiv ||
+         kind == ExprKind::div;
+}
+
 /// Whether the plain result may be trusted to be the wrapped one.
 bool is_index(Expr expr) { return expr.pool().leaves(expr.id()).only_index; }
 
@@ -163,7 +170,8 @@ Range compute_range(Expr expr) {
   const Range plain = range_of_operation(expr, a, b);
   if (dtype == DType::u64 && (plain.lo < 0 || plain.hi == kHighest)) return all;
   if (is_index(expr)) return plain;
-  const bool is_saturated = dtype == DType::i64 && (plain.lo == kLowest || plain.hi == kHighest);
+  const bool is_saturated = dtype == DType::i64 && may_saturate(expr.kind()) &&
+                            (plain.lo == kLowest || plain.hi == kHighest);
   return is_within(plain, all) && !is_saturated ? plain : all;
 }
 
