@@ -107,24 +107,24 @@ std::string symbol_name(Expr symbol) {
   return concat(to_identifier(text), "_s", symbol.symbol().value);
 }
 
-enum class Overflow : uint8_t { wraps, saturates };
+enum class DimOverflow : uint8_t { wraps, saturates };
 
 /// A scalar integer expression; `leaf` writes loop variables.
 template <class Leaf>
-std::string scalar_dim(Expr e, Overflow overflow, Leaf leaf) {
+std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
   const auto sub = [&](int k) { return scalar_dim(e.operand(k), overflow, leaf); };
   const auto positive = [&](int k) { return range_of(e.operand(k)).lo >= (k == 0 ? 0 : 1); };
   switch (e.kind()) {
     case ExprKind::constant: return std::to_string(*e.as_int());
     case ExprKind::symbol: return symbol_name(e);
     case ExprKind::add:
-      if (overflow == Overflow::saturates && range_of(e.operand(1)).lo >= 0) {
+      if (overflow == DimOverflow::saturates && range_of(e.operand(1)).lo >= 0) {
         return concat("add_size(", sub(0), ", ", sub(1), ")");
       }
       return concat("(", sub(0), " + ", sub(1), ")");
     case ExprKind::sub: return concat("(", sub(0), " - ", sub(1), ")");
     case ExprKind::mul:
-      if (overflow == Overflow::saturates && range_of(e).lo >= 0) {
+      if (overflow == DimOverflow::saturates && range_of(e).lo >= 0) {
         return concat("multiply_size(", sub(0), ", ", sub(1), ")");
       }
       return concat(sub(0), " * ", sub(1));
@@ -166,9 +166,9 @@ std::string no_leaf(Expr e) {
 }
 }  // namespace
 
-std::string cpu_dim(Expr expr) { return scalar_dim(expr, Overflow::wraps, no_leaf); }
+std::string cpu_dim(Expr expr) { return scalar_dim(expr, DimOverflow::wraps, no_leaf); }
 
-std::string cpu_size(Expr expr) { return scalar_dim(expr, Overflow::saturates, no_leaf); }
+std::string cpu_size(Expr expr) { return scalar_dim(expr, DimOverflow::saturates, no_leaf); }
 
 std::set<uint32_t> symbols_of(Expr expr) {
   std::set<uint32_t> found;

@@ -130,7 +130,10 @@ class TemplateWriter {
   void write_epilogue(Exprs index, Expr n) {
     const ValueId y = node_.outputs[0];
     const Expr acc = pool_.param(0, DType::f32);
-    region_.bind(y, [acc](std::span<const Expr>) { return acc; });
+    const ValueId bias = node_.inputs.size() > 2 ? node_.inputs[2] : ValueId();
+    region_.bind(y, [this, acc, bias](std::span<const Expr> at) {
+      return bias.valid() ? acc + region_.element(bias, at.last(1)) : acc;
+    });
     const Chain chain = follow(body_, y, std::move(index));
     exprs_.name_param(0, "acc", true);
     exprs_.name_var(n.var(), "n");
@@ -246,6 +249,79 @@ EmittedKernel TemplateWriter::matmul(std::string_view name) {
   return kernel;
 }
 
+EmittedKernel TemplateWriter::conv(std::string_view name) {
+  const auto& op = *node_.op.as<ops::Conv>();
+  const TensorType& x = body_.tensor(node_.inputs[0]);
+  const TensorType& w = body_.tensor(node_.inputs[1]);
+  const TensorType& y = body_.tensor(node_.outputs[0]);
+  const size_t spatial = op.strides.size();
+  // One spatial dim is a picture of height 1.
+  const auto of = [&](const std::vector<int64_t>& values, size_t axis, int64_t missing) {
+    return spatial == 2 ? values[axis] : axis == 1 ? values[0] : missing;
+  };
+  const Expr one = pool_.integer(1);
+  const Expr height = spatial == 2 ? x.dims[1] : one, width = x.dims[spatial];
+  const Expr out_height = spatial == 2 ? y.dims[1] : one, out_width = y.dims[spatial];
+  const Expr kernel_height = spatial == 2 ? w.dims[1] : one, kernel_width = w.dims[spatial];
+  const Expr channels = x.dims.back(), n_size = y.dims.back();
+  const Expr pixels = product(pool_, std::span(y.dims).first(y.dims.size() - 1));
+  const Expr panels = w.dims.front(), panel_width = w.dims.back();
+  const Expr blocks = ceildiv(pixels, kRowBlock);
+
+  const Expr m = pool_.fresh_index(pixels);
+  const Expr n = pool_.fresh_index(n_size);
+  exprs_.name_var(m.var(), "m");
+  Exprs index = delinearize(pool_, m, std::span(y.dims).first(y.dims.size() - 1));
+  index.push_back(n);
+
+  out_.block(function_head(name), [&] {
+    declare_buffers();
+    declare_symbols(dims_of_region());
+    const auto field = [&](std::string_view what, Expr value) {
+      out_.line("shape.", what, " = ", cpu_dim(value), ";");
+    };
+    const auto number = [&](std::string_view what, int64_t value) {
+      out_.line("shape.", what, " = ", value, ";");
+    };
+    out_.line("ConvShape shape;");
+    field("h", height);
+    field("w", width);
+    field("c", channels);
+    field("oh", out_height);
+    field("ow", out_width);
+    field("kh", kernel_height);
+    field("kw", kernel_width);
+    number("stride_h", of(op.strides, 0, 1));
+    number("stride_w", of(op.strides, 1, 1));
+    number("dilation_h", of(op.dilations, 0, 1));
+    number("dilation_w", of(op.dilations, 1, 1));
+    number("pad_top", of(op.pads_begin, 0, 0));
+    number("pad_left", of(op.pads_begin, 1, 0));
+    field("x_batch_stride", height * width * channels);
+    field("x_row_stride", width * channels);
+    field("x_pixel_stride", channels);
+    write_epilogue(index, n);
+    out_.line("const i64 pixels = ", cpu_dim(pixels), ";");
+    out_.line("const i64 blocks = (pixels + ", kRowBlock - 1, ") / ", kRowBlock, ";");
+    out_.block("while (begin < end)", [&] {
+      out_.line("const i64 panel = begin / blocks, first = begin % blocks;");
+      out_.line("const i64 count = min(blocks - first, end - begin);");
+      out_.line("const i64 m_end = min(pixels, (first + count) * ", kRowBlock, ");");
+      out_.line("conv2d(shape, first * ", kRowBlock, ", m_end, panel, panel + 1, ",
+                size_text(n_size), ", ", input_name(0), ", ", input_name(1), ", epilogue);");
+      out_.line("begin += count;");
+    });
+  });
+
+  EmittedKernel kernel;
+  kernel.text = out_.take();
+  kernel.units = panels * blocks;
+  const Expr terms = kernel_height * kernel_width * channels;
+  kernel.unit_ns = max(floordiv(terms * panel_width * (2 * kRowBlock), kGflops), one);
+  kernel.scratch_bytes = pool_.integer(0);
+  return kernel;
+}
+
 }  // namespace
 
 NodeId find_template(const Graph& body) {
@@ -255,7 +331,7 @@ NodeId find_template(const Graph& body) {
     const auto* conv = node.op.as<ops::Conv>();
     const bool packed_matmul = matmul != nullptr && matmul->packed;
     const bool packed_conv = conv != nullptr && conv->packed && conv->groups == 1 &&
-                             body.tensor(node.inputs[0]).rank() == 4;
+                             (conv->strides.size() == 1 || conv->strides.size() == 2);
     if (!packed_matmul && !packed_conv) continue;
     const auto is_f32_input = [&](ValueId value) {
       return !body.value(value).producer.valid() && body.tensor(value).dtype == DType::f32;

@@ -25,12 +25,14 @@ struct CpuLevelInfo {
   int f32_lanes;                // of a vector register
   int vector_registers;
   std::string_view prelude_namespace;  // in codegen/prelude/cpu/types.h
+  uint64_t feature_bits;        // of artifact/cpu.h
 };
 
 inline constexpr std::array kCpuLevels = {
-    CpuLevelInfo{CpuLevel::v1, "x86-64", "x86-64", "", 4, 16, "v1"},
-    CpuLevelInfo{CpuLevel::v3, "x86-64-v3", "x86-64-v3", "", 8, 16, "v3"},
-    CpuLevelInfo{CpuLevel::v4, "x86-64-v4", "x86-64-v4", "-mprefer-vector-width=512", 16, 32, "v4"},
+    CpuLevelInfo{CpuLevel::v1, "x86-64", "x86-64", "", 4, 16, "v1", 0},
+    CpuLevelInfo{CpuLevel::v3, "x86-64-v3", "x86-64-v3", "", 8, 16, "v3", 3},
+    CpuLevelInfo{CpuLevel::v4, "x86-64-v4", "x86-64-v4", "-mprefer-vector-width=512", 16, 32, "v4",
+                 7},
 };
 
 constexpr const CpuLevelInfo& info(CpuLevel level) {

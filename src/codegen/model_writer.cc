@@ -1,0 +1,532 @@
+// codegen/model_writer.cc: kernels.cc and model.cc of an artefact.
+#include "codegen/model_writer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "codegen/emit_cpu.h"
+#include "codegen/resources.h"
+#include "ops/fusion.h"
+
+namespace ingot {
+namespace {
+
+/// Kernels of one translation unit: two compilers then finish at about the same time, and what the
+/// prelude costs to read is paid twice at most for a usual model.
+constexpr size_t kKernelsPerUnit = 24;
+
+/// Nodes of a region that are listed in front of its kernel.
+constexpr size_t kMostListed = 24;
+
+void write_region(Writer& out, const Graph& body) {
+  size_t listed = 0;
+  for (NodeId id : body.nodes()) {
+    const Node& node = body.node(id);
+    if (node.op.is<Constant>()) continue;
+    if (++listed > kMostListed) {
+      out.line("//   ...");
+      return;
+    }
+    const ValueId y = node.outputs[0];
+    out.line("//   ", to_comment(concat(body.value(y).name, ": ", to_text(body.type(y)), " = ",
+                                         node.op.name())));
+  }
+}
+
+/// Regions by kernel: the first step that runs it.
+const Graph* region_of(const ProgramPlan& plan, size_t kernel) {
+  for (const PlannedStep& step : plan.steps) {
+    if (step.routine == nullptr && step.kernel == kernel) {
+      return plan.graph.node(step.node).op.as<ops::Fusion>()->body.get();
+    }
+  }
+  return nullptr;
+}
+
+std::string hash_text_of(const Hash128& hash) {
+  return concat("{", hash.low, "u, ", hash.high, "u}");
+}
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const ModelDescription& model) : model_(model) {}
+
+  SourceFile write() {
+    out_.line("// model.cc: ", to_comment(model_.name), " as a table of steps; made by ingot.");
+    out_.raw(resource("artifact/program.h"));
+    out_.line();
+    declare_kernels();
+    out_.block("namespace ingot::artifact", [&] {
+      out_.block("namespace", [&] {
+        write_helpers();
+        write_program(*model_.main, "main");
+        if (model_.prepare != nullptr) write_program(*model_.prepare, "prepare");
+        write_levels();
+        write_constants();
+        write_metadata();
+      });
+      write_description();
+    });
+    return {"model.cc", out_.take()};
+  }
+
+ private:
+  void declare_kernels() {
+    out_.block("namespace ingot_cpu", [&] {
+      out_.line("using ingot::artifact::KernelArgs;");
+      out_.line("using i64 = __INT64_TYPE__;");
+      for (CpuLevel level : model_.levels) {
+        out_.block(concat("namespace ", info(level).prelude_namespace), [&] {
+          for (const ProgramPlan* plan : {model_.main, model_.prepare}) {
+            if (plan == nullptr) continue;
+            for (const PlannedKernel& kernel : plan->kernels) {
+              out_.line("void ", kernel.name, "(const KernelArgs&, i64, i64);");
+            }
+          }
+        });
+      }
+    });
+  }
+
+  // Functions that dimension expressions may call.
+  void write_helpers() {
+    out_.line("[[maybe_unused]] i64 min(i64 a, i64 b) { return a < b ? a : b; }");
+    out_.line("[[maybe_unused]] i64 max(i64 a, i64 b) { return a < b ? b : a; }");
+    out_.line("[[maybe_unused]] i64 div(i64 a, i64 b) { return b == 0 ? 0 : a / b; }");
+    out_.line("[[maybe_unused]] i64 fmod(i64 a, i64 b) { return b == 0 ? 0 : a % b; }");
+    out_.block("[[maybe_unused]] i64 floordiv(i64 a, i64 b)", [&] {
+      out_.line("const i64 q = div(a, b);");
+      out_.line("return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;");
+    });
+    out_.line("[[maybe_unused]] i64 floormod(i64 a, i64 b) { return a - floordiv(a, b) * b; }");
+  }
+
+  void declare_symbols(const ProgramPlan& plan, std::span<const Expr> exprs) {
+    std::set<uint32_t> used;
+    for (const Expr& e : exprs) {
+      if (e) used.merge(symbols_of(e));
+    }
+    ExprPool& pool = plan.graph.pool();
+    for (uint32_t id : used) {
+      const Expr symbol = pool.symbol(pool.symbol_info(SymbolId(id)).name);
+      out_.line("[[maybe_unused]] const i64 ", cpu_dim(symbol), " = symbols[", id, "];");
+    }
+  }
+
+  void write_program(const ProgramPlan& plan, std::string_view name) {
+    write_symbols(plan, name);
+    write_ports(plan, name);
+    write_states(plan, name);
+    write_values(plan, name);
+    write_work(plan, name);
+    write_routines(plan, name);
+    write_steps(plan, name);
+    write_value_bytes(plan, name);
+    write_output_dims(plan, name);
+    write_assumptions(plan, name);
+    out_.block(concat("constexpr Program ", name, "_program ="), [&] {
+      const ExprPool& pool = plan.graph.pool();
+      out_.line(array(concat(name, "_symbols"), pool.symbol_count()), ",");
+      out_.line(array(concat(name, "_inputs"), plan.inputs.size()), ",");
+      out_.line(array(concat(name, "_outputs"), plan.outputs.size()), ",");
+      out_.line(array(concat(name, "_states"), plan.states.size()), ",");
+      out_.line(array(concat(name, "_values"), plan.values.size()), ",");
+      out_.line(array(concat(name, "_steps"), plan.steps.size()), ",");
+      out_.line(name, "_value_bytes,");
+      out_.line(name, "_output_dims,");
+      out_.line(output_exprs_.size(), ",");
+      out_.line(array(concat(name, "_assumptions"), assumptions_.size()), ",");
+      out_.line(name, "_check_assumptions,");
+    }, ";");
+  }
+
+  /// `name, count`, or `nullptr, 0`.
+  static std::string array(const std::string& name, size_t count) {
+    return count == 0 ? std::string("nullptr, 0") : concat(name, ", ", count);
+  }
+
+  void write_symbols(const ProgramPlan& plan, std::string_view name) {
+    const ExprPool& pool = plan.graph.pool();
+    if (pool.symbol_count() == 0) return;
+    out_.block(concat("constexpr Symbol ", name, "_symbols[] ="), [&] {
+      for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
+        const Symbol& s = pool.symbol_info(SymbolId(id));
+        out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
+                  s.data_dependent ? "true" : "false", "},");
+      }
+    }, ";");
+  }
+
+  void write_dims(const std::string& name, const Exprs& dims, bool is_output) {
+    if (dims.empty()) return;
+    std::vector<std::string> rows, texts;
+    for (const Expr& dim : dims) {
+      texts.push_back(quote(to_text(dim)));
+      if (const auto constant = dim.as_int()) {
+        rows.push_back(concat("{", *constant, ", -1}"));
+      } else if (dim.kind() == ExprKind::symbol) {
+        rows.push_back(concat("{0, ", dim.symbol().value, "}"));
+      } else {
+        CHECK(is_output, "the reader names every dim of an input");
+        rows.push_back(concat("{0, ", -2 - static_cast<int64_t>(output_exprs_.size()), "}"));
+        output_exprs_.push_back(dim);
+      }
+    }
+    out_.line("constexpr Dim ", name, "_dims[] = {", join(rows, ", "), "};");
+    out_.line("constexpr const char* ", name, "_dim_text[] = {", join(texts, ", "), "};");
+  }
+
+  void write_ports(const ProgramPlan& plan, std::string_view name) {
+    output_exprs_.clear();
+    const auto rows = [&](std::string_view what, const std::vector<size_t>& numbers,
+                          const auto& port_of, const std::vector<uint32_t>& values,
+                          bool is_output) {
+      for (size_t k = 0; k < numbers.size(); ++k) {
+        const auto& [label, value] = port_of(numbers[k]);
+        write_dims(concat(name, "_", what, k), plan.graph.tensor(value).dims, is_output);
+      }
+      if (numbers.empty()) return;
+      out_.block(concat("constexpr Port ", name, "_", what, "s[] ="), [&] {
+        for (size_t k = 0; k < numbers.size(); ++k) {
+          const auto& [label, value] = port_of(numbers[k]);
+          const TensorType& type = plan.graph.tensor(value);
+          const std::string dims = concat(name, "_", what, k);
+          out_.line("{", quote(label), ", ", info(type.dtype).onnx, ", ", type.rank(), ", ",
+                    type.rank() == 0 ? std::string("nullptr, nullptr")
+                                     : concat(dims, "_dims, ", dims, "_dim_text"),
+                    ", ", values[k], "},");
+        }
+      }, ";");
+    };
+    rows("input", plan.inputs,
+         [&](size_t k) { return std::pair(plan.graph.inputs()[k].name, plan.graph.inputs()[k].value); },
+         plan.input_values, false);
+    rows("output", plan.outputs,
+         [&](size_t k) {
+           return std::pair(plan.graph.outputs()[k].name, plan.graph.outputs()[k].value);
+         },
+         plan.output_values, true);
+  }
+
+  static int64_t symbol_or(const Expr& e, int64_t none) {
+    return e && e.kind() == ExprKind::symbol ? static_cast<int64_t>(e.symbol().value) : none;
+  }
+
+  void write_states(const ProgramPlan& plan, std::string_view name) {
+    if (plan.states.empty()) return;
+    for (size_t k = 0; k < plan.states.size(); ++k) {
+      std::vector<int64_t> token;
+      for (const Expr& dim : plan.states[k].type.token) token.push_back(dim.as_int().value_or(0));
+      out_.line("constexpr i64 ", name, "_token", k, "[] = {", join(token, ", "), "};");
+    }
+    out_.block(concat("constexpr StatePort ", name, "_states[] ="), [&] {
+      for (size_t k = 0; k < plan.states.size(); ++k) {
+        const PlannedState& s = plan.states[k];
+        const bool paged = s.type.layout == StateLayout::paged;
+        const int64_t appended = s.appended.as_int()
+                                     ? *s.appended.as_int()
+                                     : -1 - symbol_or(s.appended, 0);
+        out_.line("{", quote(plan.graph.inputs()[s.input].name), ", ", quote(s.output_name), ", ",
+                  info(s.type.dtype).onnx, ", StateLayout::", paged ? "paged" : "contiguous", ", ",
+                  s.type.token.size(), ", ", name, "_token", k, ", ", s.type.block_size, ", ",
+                  symbol_or(s.type.batch, -1), ", ", s.type.batch.as_int().value_or(0), ", ",
+                  symbol_or(s.type.capacity, -1), ", ", symbol_or(s.type.max_blocks, -1), ", ",
+                  symbol_or(s.type.length, -1), ", ", appended, ", ", s.data, ", ", s.table, ", ",
+                  s.lengths, "},");
+      }
+    }, ";");
+  }
+
+  void write_values(const ProgramPlan& plan, std::string_view name) {
+    if (plan.values.empty()) return;
+    constexpr std::string_view kKinds[] = {"arena", "input", "output", "constant", "alias", "state"};
+    out_.block(concat("constexpr Value ", name, "_values[] ="), [&] {
+      for (const PlannedValue& v : plan.values) {
+        int64_t offset = 0;
+        if (v.kind == PlannedValue::Kind::constant) offset = plan.constants[v.base].offset;
+        uint32_t needs = 0;
+        if (v.bytes) {
+          for (uint32_t id : symbols_of(v.bytes)) {
+            if (plan.graph.pool().symbol_info(SymbolId(id)).data_dependent) {
+              needs = std::max(needs, id + 1);
+            }
+          }
+        }
+        out_.line("{ValueKind::", kKinds[static_cast<size_t>(v.kind)], ", ", v.base, ", ", v.plane,
+                  ", ", offset, ", ", v.first_step, ", ", v.last_step, ", ", needs, "},");
+      }
+    }, ";");
+  }
+
+  void write_work(const ProgramPlan& plan, std::string_view name) {
+    for (size_t k = 0; k < plan.kernels.size(); ++k) {
+      const EmittedKernel& e = plan.kernels[k].emitted;
+      out_.block(concat("Work ", name, "_work", k, "([[maybe_unused]] const i64* symbols)"), [&] {
+        declare_symbols(plan, std::array{e.units, e.unit_ns, e.scratch_bytes});
+        out_.line("return {", cpu_size(e.units), ", double(", cpu_size(e.unit_ns), "), ",
+                  cpu_size(e.scratch_bytes), "};");
+      });
+    }
+  }
+
+  void write_routines(const ProgramPlan& plan, std::string_view name) {
+    for (size_t k = 0; k < plan.steps.size(); ++k) {
+      const PlannedStep& step = plan.steps[k];
+      if (step.routine == nullptr) continue;
+      const Node& node = plan.graph.node(step.node);
+      out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) int ", step.routine->symbol,
+                "(RoutineArgs& args, const RoutineTensor* inputs);");
+      out_.block(concat("int ", name, "_routine", k, "(RoutineArgs& args)"), [&] {
+        out_.line("[[maybe_unused]] const i64* symbols = args.symbols;");
+        Exprs all;
+        for (ValueId input : node.inputs) {
+          const Exprs& dims = plan.graph.tensor(input).dims;
+          all.insert(all.end(), dims.begin(), dims.end());
+        }
+        declare_symbols(plan, all);
+        std::vector<std::string> rows;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          const TensorType& type = plan.graph.tensor(node.inputs[i]);
+          std::vector<std::string> dims;
+          for (const Expr& dim : type.dims) dims.push_back(cpu_dim(dim));
+          if (dims.empty()) dims.push_back("0");
+          out_.line("const i64 dims", i, "[] = {", join(dims, ", "), "};");
+          rows.push_back(concat("{", info(type.dtype).onnx, ", ", type.rank(), ", dims", i, "}"));
+        }
+        out_.line("const RoutineTensor inputs[] = {", join(rows, ", "), "};");
+        out_.line("return ", step.routine->symbol, "(args, inputs);");
+      });
+    }
+  }
+
+  void write_steps(const ProgramPlan& plan, std::string_view name) {
+    if (plan.steps.empty()) return;
+    for (size_t k = 0; k < plan.steps.size(); ++k) {
+      out_.line("constexpr u32 ", name, "_operands", k, "[] = {",
+                join(plan.steps[k].operands, ", "), "};");
+    }
+    out_.block(concat("constexpr Step ", name, "_steps[] ="), [&] {
+      for (size_t k = 0; k < plan.steps.size(); ++k) {
+        const PlannedStep& s = plan.steps[k];
+        const bool routine = s.routine != nullptr;
+        const std::string label =
+            routine ? std::string(s.routine->symbol) : plan.kernels[s.kernel].name;
+        out_.line("{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
+                  routine ? std::string("nullptr") : concat(name, "_work", s.kernel), ", ",
+                  routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ", s.kernel,
+                  ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ",
+                  s.defines.empty() ? 0 : s.defines[0].value, ", ", s.defines.size(), ", 0, 0},");
+      }
+    }, ";");
+  }
+
+  void write_value_bytes(const ProgramPlan& plan, std::string_view name) {
+    out_.block(concat("void ", name, "_value_bytes([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* bytes)"), [&] {
+      Exprs all;
+      for (const PlannedValue& v : plan.values) all.push_back(v.bytes);
+      declare_symbols(plan, all);
+      for (size_t k = 0; k < plan.values.size(); ++k) {
+        const Expr& e = plan.values[k].bytes;
+        out_.line("bytes[", k, "] = ", e ? cpu_size(e) : std::string("0"), ";");
+      }
+    });
+  }
+
+  void write_output_dims(const ProgramPlan& plan, std::string_view name) {
+    out_.block(concat("void ", name, "_output_dims([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* dims)"), [&] {
+      declare_symbols(plan, output_exprs_);
+      for (size_t k = 0; k < output_exprs_.size(); ++k) {
+        out_.line("dims[", k, "] = ", cpu_dim(output_exprs_[k]), ";");
+      }
+    });
+  }
+
+  void write_assumptions(const ProgramPlan& plan, std::string_view name) {
+    assumptions_.clear();
+    const ExprPool& pool = plan.graph.pool();
+    for (const Assumption& a : plan.graph.assumptions()) {
+      bool checkable = true;
+      for (const Expr& side : {a.a, a.b}) {
+        for (uint32_t id : symbols_of(side)) {
+          checkable &= !pool.symbol_info(SymbolId(id)).data_dependent;
+        }
+      }
+      if (checkable) assumptions_.push_back(a);
+    }
+    if (!assumptions_.empty()) {
+      out_.block(concat("constexpr Assumption ", name, "_assumptions[] ="), [&] {
+        for (const Assumption& a : assumptions_) {
+          out_.line("{", quote(concat(a.text, ": expected ", to_text(a.a), " = ", to_text(a.b))),
+                    "},");
+        }
+      }, ";");
+    }
+    out_.block(concat("i64 ", name, "_check_assumptions([[maybe_unused]] const i64* symbols)"), [&] {
+      Exprs all;
+      for (const Assumption& a : assumptions_) {
+        all.push_back(a.a);
+        all.push_back(a.b);
+      }
+      declare_symbols(plan, all);
+      for (size_t k = 0; k < assumptions_.size(); ++k) {
+        out_.line("if (", cpu_dim(assumptions_[k].a), " != ", cpu_dim(assumptions_[k].b),
+                  ") return ", k, ";");
+      }
+      out_.line("return -1;");
+    });
+  }
+
+  void write_levels() {
+    for (CpuLevel level : model_.levels) {
+      const std::string_view space = info(level).prelude_namespace;
+      for (const auto& [plan, label] :
+           {std::pair(model_.main, "main"), std::pair(model_.prepare, "prepare")}) {
+        if (plan == nullptr || plan->kernels.empty()) continue;
+        out_.block(concat("constexpr KernelFn ", label, "_kernels_", space, "[] ="), [&] {
+          for (const PlannedKernel& kernel : plan->kernels) {
+            out_.line("ingot_cpu::", space, "::", kernel.name, ",");
+          }
+        }, ";");
+      }
+    }
+    out_.block("constexpr Level levels[] =", [&] {
+      for (CpuLevel level : model_.levels) {
+        const std::string_view space = info(level).prelude_namespace;
+        const auto table = [&](const ProgramPlan* plan, std::string_view label) {
+          return plan == nullptr || plan->kernels.empty() ? std::string("nullptr")
+                                                          : concat(label, "_kernels_", space);
+        };
+        out_.line("{", quote(info(level).name), ", ", info(level).feature_bits, "u, ",
+                  table(model_.main, "main"), ", ", table(model_.prepare, "prepare"), "},");
+      }
+    }, ";");
+  }
+
+  void write_constants() {
+    for (size_t k = 0; k < model_.constants.size(); ++k) {
+      const auto& dims = model_.constants[k].dims;
+      if (!dims.empty()) {
+        out_.line("constexpr i64 constant", k, "_dims[] = {", join(dims, ", "), "};");
+      }
+    }
+    if (!model_.constants.empty()) {
+      out_.block("constexpr Constant constants[] =", [&] {
+        for (size_t k = 0; k < model_.constants.size(); ++k) {
+          const ModelConstant& c = model_.constants[k];
+          out_.line("{", quote(c.name), ", ", info(c.dtype).onnx, ", ", c.dims.size(), ", ",
+                    c.dims.empty() ? std::string("nullptr") : concat("constant", k, "_dims"), ", ",
+                    c.replaceable ? "true" : "false", ", ", c.prepare_input, ", ", c.offset, ", ",
+                    c.source_file, ", ", c.source_offset, "u},");
+        }
+      }, ";");
+    }
+    std::vector<std::string> prepared;
+    for (const PlannedConstant& c : model_.main->constants) {
+      if (c.prepared >= 0) prepared.push_back(concat("{", c.prepared, ", ", c.offset, "}"));
+    }
+    prepared_count_ = prepared.size();
+    if (!prepared.empty()) {
+      out_.block("constexpr Prepared prepared[] =", [&] {
+        for (const std::string& row : prepared) out_.line(row, ",");
+      }, ";");
+    }
+    if (!model_.sources.empty()) {
+      out_.block("constexpr SourceFile source_files[] =", [&] {
+        for (const ModelSource& s : model_.sources) {
+          out_.line("{", quote(s.name), ", ", s.bytes, "u, ", hash_text_of(s.hash), "},");
+        }
+      }, ";");
+    }
+  }
+
+  void write_metadata() {
+    if (model_.metadata.empty()) return;
+    out_.block("constexpr Metadata metadata[] =", [&] {
+      for (const auto& [key, value] : model_.metadata) {
+        out_.line("{", quote(key), ", ", quote(value), "},");
+      }
+    }, ";");
+  }
+
+  void write_description() {
+    const ModelWeights& w = model_.weights;
+    constexpr std::string_view kKinds[] = {"none", "embedded", "separate", "stripped"};
+    const bool embedded = w.kind == WeightsKind::embedded || w.embedded_bytes > 0;
+    if (embedded) {
+      out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) const u8 ingot_weights[];");
+    }
+    out_.block("extern \"C\" __attribute__((visibility(\"hidden\"))) const Model "
+               "ingot_model_description =", [&] {
+      out_.line("sizeof(Model), kFormat,");
+      out_.line(quote(model_.name), ", ", quote(model_.hash), ", \"cpu\", ",
+                quote(model_.toolchain), ", ", quote(kCompilerVersion), ",");
+      out_.line("levels, ", model_.levels.size(), ",");
+      out_.line("&main_program, ", model_.prepare != nullptr ? "&prepare_program" : "nullptr", ",");
+      out_.line(array("constants", model_.constants.size()), ",");
+      out_.line(array("prepared", prepared_count_), ",");
+      out_.line(array("metadata", model_.metadata.size()), ",");
+      out_.line("{WeightsKind::", kKinds[static_cast<size_t>(w.kind)], ", ",
+                embedded ? "ingot_weights" : "nullptr", ", ", w.bytes, "u, ",
+                w.kind == WeightsKind::separate ? quote(w.file_name) : std::string("nullptr"), ", ",
+                hash_text_of(w.hash), ", ", w.embedded_bytes, "u},");
+      out_.line(array("source_files", model_.sources.size()), ",");
+    }, ";");
+  }
+
+  static constexpr std::string_view kCompilerVersion = "ingot 0.1";
+
+  const ModelDescription& model_;
+  Writer out_;
+  Exprs output_exprs_;                   // of the program being written
+  std::vector<Assumption> assumptions_;  // likewise
+  size_t prepared_count_ = 0;
+};
+
+}  // namespace
+
+const std::string& cpu_prelude() {
+  static const std::string text = [] {
+    std::string all;
+    for (std::string_view file : {"types.h", "vec.h", "math.h", "gemm.h", "conv.h"}) {
+      all += resource(concat("prelude/cpu/", file));
+      all += '\n';
+    }
+    return all;
+  }();
+  return text;
+}
+
+std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix) {
+  std::vector<SourceFile> files;
+  for (size_t first = 0; first < plan.kernels.size(); first += kKernelsPerUnit) {
+    const size_t last = std::min(first + kKernelsPerUnit, plan.kernels.size());
+    const std::string name = concat(prefix, "kernels_", first / kKernelsPerUnit, ".cc");
+    Writer out;
+    out.line("// ", name, ": kernels made by ingot; compiled once per instruction set level.");
+    out.raw(resource("artifact/program.h"));
+    out.line();
+    out.raw(cpu_prelude());
+    out.line("namespace ingot_cpu {");
+    out.line("using ingot::artifact::KernelArgs;");
+    out.line("inline namespace INGOT_LEVEL {");
+    for (size_t k = first; k < last; ++k) {
+      const PlannedKernel& kernel = plan.kernels[k];
+      out.line();
+      write_provenance(out, kernel.provenance);
+      if (const Graph* body = region_of(plan, k)) write_region(out, *body);
+      out.raw(kernel.text);
+    }
+    out.line();
+    out.line("}  // namespace INGOT_LEVEL");
+    out.line("}  // namespace ingot_cpu");
+    files.push_back({name, out.take()});
+  }
+  return files;
+}
+
+SourceFile write_model(const ModelDescription& model) { return ModelWriter(model).write(); }
+
+}  // namespace ingot

@@ -1,0 +1,87 @@
+// codegen/process.cc: posix_spawn, a pipe for the output, and a poll so that it can be cancelled.
+#include "codegen/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace ingot {
+namespace {
+
+constexpr size_t kMostOutput = 64 * 1024;
+/// How often a cancel flag is looked at while the program is silent.
+constexpr int kPollMs = 20;
+
+/// Closes a file descriptor when it goes.
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() { close_now(); }
+  void close_now() {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+};
+
+}  // namespace
+
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
+                                  const ProcessOptions& options) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return resource_exhausted(arguments[0], ": cannot make a pipe: ", std::strerror(errno));
+  }
+  Descriptor reader{ends[0]}, writer{ends[1]};
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, writer.fd, 1);
+  posix_spawn_file_actions_adddup2(&actions, writer.fd, 2);
+  if (!options.directory.empty()) {
+    posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
+  }
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  writer.close_now();
+  if (failed != 0) {
+    return toolchain_error(arguments[0], ": cannot be started: ", std::strerror(failed));
+  }
+
+  ProcessResult result;
+  bool cancelled_by_us = false;
+  char buffer[4096];
+  for (;;) {
+    if (options.cancel != nullptr && options.cancel->load() && !cancelled_by_us) {
+      ::kill(child, SIGKILL);
+      cancelled_by_us = true;
+    }
+    pollfd waiting{reader.fd, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, kPollMs);
+    if (ready <= 0) continue;
+    const ssize_t count = ::read(reader.fd, buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    const size_t room = kMostOutput - std::min(kMostOutput, result.output.size());
+    result.output.append(buffer, std::min(static_cast<size_t>(count), room));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (cancelled_by_us) return cancelled(arguments[0], ": cancelled");
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace ingot

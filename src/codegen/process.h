@@ -1,0 +1,29 @@
+// codegen/process.h: runs another program and waits for it.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ingot {
+
+/// How a program ended.
+struct ProcessResult {
+  int exit_code = 0;      // 128 + signal if it was killed by one
+  std::string output;     // stdout and stderr together, cut at 64 KiB
+};
+
+struct ProcessOptions {
+  std::filesystem::path directory;              // to run in; empty: the present one
+  const std::atomic<bool>* cancel = nullptr;    // when it turns true the program is killed
+};
+
+/// Runs `arguments[0]` (looked up in PATH) without a shell and without standard input.
+/// Errors: toolchain if it cannot be started; cancelled.
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
+                                  const ProcessOptions& options = {});
+
+}  // namespace ingot

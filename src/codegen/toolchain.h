@@ -1,0 +1,62 @@
+// codegen/toolchain.h: the C++ compiler behind the code generator, and its cache of objects.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codegen/model_writer.h"
+
+namespace ingot {
+
+/// A C++ compiler that was found and asked for its version.
+struct Toolchain {
+  enum class Family : uint8_t { gnu, clang } family = Family::gnu;
+  std::string command;   // "g++" or a path
+  std::string version;   // "g++ 12.2.0"
+  int major = 0;
+};
+
+/// `requested` (a command or path; contracts: INGOT_CXX), or the first of g++, clang++, c++ that
+/// works. Errors: toolchain, saying what was tried and how to get one.
+Result<Toolchain> find_toolchain(const std::string& requested);
+
+/// One compiler for one artefact.
+class Builder {
+ public:
+  struct Options {
+    Toolchain toolchain;
+    std::filesystem::path directory;              // for sources and objects
+    std::filesystem::path cache;                  // of objects; empty: none
+    const std::atomic<bool>* cancel = nullptr;
+  };
+  explicit Builder(Options options) : options_(std::move(options)) {}
+
+  /// Compiles a unit for a level (kernels) or for the baseline; the object's path.
+  /// Errors: toolchain with the compiler's first lines; resource_exhausted; cancelled.
+  Result<std::filesystem::path> compile(const SourceFile& source, CpuLevel level) const;
+
+  /// An object that holds a file's bytes as `ingot_weights`, aligned to 4096.
+  Result<std::filesystem::path> embed(const std::filesystem::path& bytes) const;
+
+  /// Links objects and the artefact's runtime into a shared library.
+  Status link(const std::vector<std::filesystem::path>& objects,
+              const std::filesystem::path& output) const;
+
+  /// Joins objects and the artefact's runtime into a static library.
+  Status archive(const std::vector<std::filesystem::path>& objects,
+                 const std::filesystem::path& output) const;
+
+  /// Flags a unit is compiled with, as `--emit source` writes them into its CMakeLists.txt.
+  static std::vector<std::string> flags(const Toolchain& toolchain, CpuLevel level);
+
+ private:
+  Result<std::filesystem::path> runtime() const;
+  Status run(const std::vector<std::string>& arguments, std::string_view doing) const;
+
+  Options options_;
+};
+
+}  // namespace ingot
