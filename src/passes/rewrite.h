@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "passes/constants.h"
 #include "passes/pass.h"
 
 namespace ingot {
@@ -14,7 +15,8 @@ namespace ingot {
 /// What a rule sees of the graph, and how it adds to it.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {}
+  Rewriter(Graph& graph, const PassContext& context)
+      : graph_(graph), context_(context), constants_(graph) {}
 
   Graph& graph() { return graph_; }
   ExprPool& pool() { return graph_.pool(); }
@@ -41,6 +43,8 @@ class Rewriter {
   bool has_one_use(ValueId id) const {
     return graph_.value(id).uses.size() == 1 && !graph_.is_graph_output(id);
   }
+  /// Whether a value is computed from constants alone.
+  bool is_constant(ValueId id) { return constants_.contains(id); }
 
   /// Adds a node that has the provenance of the node being rewritten. Its first output.
   template <class T>
@@ -53,6 +57,7 @@ class Rewriter {
   friend class RewriteDriver;
   Graph& graph_;
   const PassContext& context_;
+  ConstantValues constants_;
   NodeId root_;
   std::vector<NodeId> added_;
 };

@@ -1,4 +1,4 @@
-// passes/split_prepare.h: separates what is computed from constants alone.
+// passes/split_prepare.h: the part of a graph that can be computed before the model runs.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace ingot {
 
-/// A graph in two: what runs once over the constants, and what runs every time.
+/// A graph cut in two. Both share the pool of the original.
 struct SplitGraph {
-  Graph main;      // inputs: the graph's own, then one for each output of `prepare`
-  Graph prepare;   // inputs: constants; outputs: values that `main` reads
-  std::vector<ConstantData> constants;  // the inputs of `prepare`
-  size_t first_prepared = 0;            // number of `main`'s first input that `prepare` makes
+  /// The inputs of the model, then one input per prepared value. Constants that it reads directly
+  /// stay constants inside.
+  Graph main;
+  /// From raw constants, its inputs, to prepared values, its outputs. Holds constants itself only
+  /// where they are literals of up to 64 bytes.
+  Graph prepare;
+  std::vector<ConstantData>
+      constants;              // of prepare's inputs, in order; names are the inputs' names
+  size_t first_prepared = 0;  // number of main's input that takes prepare's output 0
 };
 
-enum class KeepConstants : uint8_t {
-  as_they_are,  // a constant that main reads unchanged stays a constant of main
-  prepared,     // every constant of more than one element goes through prepare, so that it can be
-                // replaced
-};
-
-/// Errors: none; the graph is compact.
-SplitGraph split_prepare(const Graph& graph, KeepConstants keep);
+/// Moves everything that is computed from constants alone into `prepare`. Names of prepared values
+/// are unique within the graph and come from the constants' and nodes' names.
+SplitGraph split_prepare(const Graph& graph);
 
 }  // namespace ingot
