@@ -1,0 +1,55 @@
+// frontend/onnx/ops.cc: finds rows in the families' tables.
+#include "frontend/onnx/ops.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ingot::onnx {
+namespace {
+
+using Rows = std::span<const OpRow> (*)();
+constexpr std::array<Rows, 10> kFamilies = {elementwise_rows, logic_rows,     reduction_rows,
+                                            movement_rows,    indexing_rows,  generator_rows,
+                                            linear_rows,      window_rows,    norm_rows,
+                                            quantize_rows};
+
+/// The rows of one operator; empty if no family has it.
+std::span<const OpRow> rows_of(std::string_view op_type) {
+  for (const Rows family : kFamilies) {
+    const auto found = std::ranges::equal_range(family(), op_type, {}, &OpRow::op_type);
+    if (!found.empty()) return {found.begin(), found.end()};
+  }
+  return {};
+}
+
+}  // namespace
+
+const OpRow* find_row(std::string_view op_type, int64_t opset) {
+  const OpRow* best = nullptr;
+  for (const OpRow& row : rows_of(op_type)) {
+    if (row.since <= opset) best = &row;
+  }
+  return best;
+}
+
+std::optional<int64_t> first_opset(std::string_view op_type) {
+  const auto rows = rows_of(op_type);
+  if (rows.empty()) return std::nullopt;
+  return rows.front().since;
+}
+
+Result<ValueId> align_legacy_operand(OpContext& n, ValueId x, ValueId y) {
+  TRY(const bool broadcast, n.attr_flag("broadcast", false));
+  const int64_t rank = n.rank(x);
+  const int64_t inner = n.rank(y);
+  if (!n.has_attr("axis") || !broadcast || inner == 0) return y;
+  TRY(const int64_t axis, n.attr_axis("axis", rank, rank - inner));
+  if (axis + inner > rank) {
+    return invalid_model("axis ", axis, " leaves no room for ", inner, " dims in ", rank);
+  }
+  Exprs dims = n.dims(y);
+  dims.resize(static_cast<size_t>(rank - axis), n.integer(1));
+  return n.reshape(y, std::move(dims));
+}
+
+}  // namespace ingot::onnx

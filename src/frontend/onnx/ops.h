@@ -1,0 +1,52 @@
+// frontend/onnx/ops.h: the table (ONNX operator, since-version) -> the core operators that build it.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "frontend/onnx/op_context.h"
+
+namespace ingot::onnx {
+
+inline constexpr size_t kVariadic = std::numeric_limits<size_t>::max();
+
+/// One meaning of an operator: valid from opset `since` until the next row of the same name.
+/// Versions that only widened the allowed types have no row of their own.
+struct OpRow {
+  std::string_view op_type;
+  int64_t since;
+  size_t min_inputs;  // the first ones, which must be there
+  size_t max_inputs;
+  Result<ValueIds> (*build)(OpContext&);  // may give fewer outputs than the operator has
+};
+
+/// The row for an operator of the default domain at an opset; null if there is none.
+const OpRow* find_row(std::string_view op_type, int64_t opset);
+/// The first opset that has the operator, if any row names it.
+std::optional<int64_t> first_opset(std::string_view op_type);
+
+/// The tables by family, each sorted by (op_type, since).
+std::span<const OpRow> elementwise_rows();
+std::span<const OpRow> logic_rows();
+std::span<const OpRow> reduction_rows();
+std::span<const OpRow> movement_rows();
+std::span<const OpRow> indexing_rows();
+std::span<const OpRow> generator_rows();
+std::span<const OpRow> linear_rows();
+std::span<const OpRow> window_rows();
+std::span<const OpRow> norm_rows();
+std::span<const OpRow> quantize_rows();
+
+/// One output.
+inline Result<ValueIds> only(Result<ValueId> y) {
+  if (!y) return std::move(y.error());
+  return ValueIds{*y};
+}
+
+/// The second of two operands under the one-sided broadcast of opsets below 7: attribute `axis`
+/// says where its dims lie in the first one's.
+Result<ValueId> align_legacy_operand(OpContext& n, ValueId x, ValueId y);
+
+}  // namespace ingot::onnx

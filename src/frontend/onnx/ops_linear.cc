@@ -1,0 +1,317 @@
+// frontend/onnx/ops_linear.cc: matrix products and convolutions, of floats and of integers.
+#include <algorithm>
+
+#include "frontend/onnx/ops.h"
+#include "frontend/onnx/spatial.h"
+
+namespace ingot::onnx {
+namespace {
+
+/// a [.., M, K] times b [.., K, N], vectors included as NumPy does.
+Result<ValueId> numpy_matmul(OpContext& n, ValueId a, ValueId b) {
+  if (n.rank(a) == 0 || n.rank(b) == 0) {
+    return invalid_model("expected inputs of rank 1 or more");
+  }
+  const bool row = n.rank(a) == 1;
+  const bool column = n.rank(b) == 1;
+  if (row) {
+    TRY(a, n.reshape(a, {n.integer(1), n.dim(a, 0)}));
+  }
+  if (column) {
+    TRY(b, n.reshape(b, {n.dim(b, 0), n.integer(1)}));
+  }
+  TRY(const ValueId y, n.matmul(a, b));
+  if (!row && !column) return y;
+  Exprs dims = n.dims(y);
+  if (column) dims.pop_back();
+  if (row) dims.erase(dims.end() - (column ? 1 : 2));
+  return n.reshape(y, std::move(dims));
+}
+
+Result<ValueIds> matmul(OpContext& n) { return only(numpy_matmul(n, n.in(0), n.in(1))); }
+
+/// alpha op(A) op(B) + beta C.
+Result<ValueIds> gemm(OpContext& n) {
+  TRY(const double alpha, n.attr_real("alpha", 1.0));
+  TRY(const double beta, n.attr_real("beta", 1.0));
+  TRY(const bool turn_a, n.attr_flag("transA", false));
+  TRY(const bool turn_b, n.attr_flag("transB", false));
+  n.has_attr("broadcast");  // opsets below 7; NumPy's rules cover it
+  ValueId a = n.in(0);
+  ValueId b = n.in(1);
+  if (n.rank(a) != 2 || n.rank(b) != 2) {
+    return invalid_model("expected matrices, got inputs of rank ", n.rank(a), " and ", n.rank(b));
+  }
+  if (turn_a) {
+    TRY(a, n.transpose(a, {1, 0}));
+  }
+  if (turn_b) {
+    TRY(b, n.transpose(b, {1, 0}));
+  }
+  TRY(ValueId y, n.matmul(a, b));
+  if (alpha != 1) {
+    TRY(y, n.map1(y, [&](Expr e) { return e * n.number(e.dtype(), alpha); }));
+  }
+  if (!n.has(2) || beta == 0) return ValueIds{y};
+  const Exprs dims = n.dims(y);
+  TRY(y, n.map2(y, n.in(2), [&](Expr e, Expr c) {
+    return e + (beta == 1 ? c : c * n.number(c.dtype(), beta));
+  }));
+  if (n.dims(y) != dims) {
+    return invalid_model("input C: expected dims that broadcast to the product's");
+  }
+  return ValueIds{y};
+}
+
+/// Kernel sizes from kernel_shape or from w [.., .., kernel..].
+Result<std::vector<int64_t>> kernel_of(OpContext& n, ValueId w) {
+  TRY(std::vector<int64_t> given, n.attr_ints("kernel_shape"));
+  std::vector<int64_t> kernel;
+  for (int64_t a = 2; a < n.rank(w); ++a) {
+    const auto size = n.dim(w, a).as_int();
+    if (!size) return unsupported("kernels of unknown size");
+    kernel.push_back(*size);
+  }
+  if (n.has_attr("kernel_shape") && given != kernel) {
+    return invalid_model("attribute 'kernel_shape': expected ", kernel, ", as the weights say, got ",
+                         given);
+  }
+  return kernel;
+}
+
+/// x [N, C, spatial..] convolved with w [OC, C/groups, kernel..].
+Result<ValueId> convolution(OpContext& n, ValueId x, ValueId w, ValueId bias) {
+  if (n.rank(x) < 3 || n.rank(w) != n.rank(x)) {
+    return invalid_model("expected input and weights of one rank above 2, got ", n.rank(x), " and ",
+                         n.rank(w));
+  }
+  TRY(std::vector<int64_t> kernel, kernel_of(n, w));
+  TRY(const Spatial s, read_spatial(n, x, std::move(kernel)));
+  TRY(const int64_t groups, n.attr_int("group", 1));
+  TRY(const ValueId last, channels_last(n, x));
+  TRY(const ValueId padded, pad_open(n, last, s, 0));
+  // [OC, C/groups, kernel..] -> [kernel.., C/groups, OC]
+  std::vector<int64_t> order = Builder::all_axes(n.rank(w));
+  std::rotate(order.begin(), order.begin() + 2, order.end());
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  TRY(const ValueId weights, n.transpose(w, std::move(order)));
+  Attributes attributes = s.attributes();
+  attributes["groups"] = groups;
+  ValueIds inputs = {padded, weights};
+  if (bias.valid()) inputs.push_back(bias);
+  TRY(const ValueId y, n.add("conv", attributes, std::move(inputs)));
+  return channels_first(n, y);
+}
+
+Result<ValueIds> conv(OpContext& n) {
+  return only(convolution(n, n.in(0), n.in(1), n.in(2)));
+}
+
+// -- transposed convolution: zeros between the elements of x, then a convolution with w mirrored --
+
+/// w [C, OC/groups, kernel..] -> [kernel.., C/groups, OC], mirrored.
+Result<ValueId> mirrored_weights(OpContext& n, ValueId w, int64_t groups) {
+  const auto c = n.dim(w, 0).as_int();
+  if (!c || groups < 1 || *c % groups != 0) {
+    return invalid_model("attribute 'group': ", groups, " does not divide the input channels");
+  }
+  Exprs dims = n.dims(w);
+  dims[0] = n.integer(*c / groups);
+  dims.insert(dims.begin(), n.integer(groups));
+  TRY(const ValueId grouped, n.reshape(w, dims));  // [g, C/g, OC/g, kernel..]
+  std::vector<int64_t> order;
+  for (int64_t a = 3; a < n.rank(grouped); ++a) order.push_back(a);
+  order.insert(order.end(), {1, 0, 2});
+  TRY(const ValueId turned, n.transpose(grouped, std::move(order)));
+  Exprs joined = n.dims(turned);  // [kernel.., C/g, g, OC/g]
+  joined.pop_back();
+  joined.back() = n.dim(w, 1) * groups;
+  TRY(ValueId y, n.reshape(turned, std::move(joined)));
+  for (int64_t a = 0; a < n.rank(y) - 2; ++a) {
+    TRY(y, n.slice_axis(y, a, n.dim(y, a) - 1, n.dim(y, a), -1));
+  }
+  return y;
+}
+
+/// x [N, spatial.., C] with stride - 1 zeros after every element but the last.
+Result<ValueId> spread(OpContext& n, ValueId x, const std::vector<int64_t>& strides) {
+  for (size_t k = 0; k < strides.size(); ++k) {
+    if (strides[k] == 1) continue;
+    const int64_t axis = static_cast<int64_t>(k) + 1;
+    const Expr length = n.dim(x, axis);
+    Exprs apart = n.dims(x);
+    apart.insert(apart.begin() + axis + 1, n.integer(1));
+    TRY(const ValueId single, n.reshape(x, apart));
+    Exprs none(apart.size(), n.integer(0));
+    Exprs after = none;
+    after[static_cast<size_t>(axis) + 1] = n.integer(strides[k] - 1);
+    TRY(const ValueId padded, n.pad(single, none, after, "constant", ValueId()));
+    Exprs joined = n.dims(x);
+    joined[static_cast<size_t>(axis)] = length * strides[k];
+    TRY(const ValueId whole, n.reshape(padded, std::move(joined)));
+    TRY(x, n.slice_axis(whole, axis, n.integer(0),
+                        max(length * strides[k] - (strides[k] - 1), n.integer(0))));
+  }
+  return x;
+}
+
+/// Where output_shape or auto_pad says how large the result is, the padding follows from it.
+/// Source: ONNX ConvTranspose-11.
+Status pads_from_output(OpContext& n, ValueId x, const std::vector<int64_t>& output_padding,
+                        Spatial& s) {
+  TRY(const std::string auto_pad, n.attr_text("auto_pad", "NOTSET"));
+  TRY(const std::vector<int64_t> shape, n.attr_ints("output_shape"));
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (!n.has_attr("output_shape") && !same) return ok();
+  if (!shape.empty() && shape.size() != s.rank()) {
+    return invalid_model("attribute 'output_shape': expected ", s.rank(), " numbers, got ",
+                         shape.size());
+  }
+  s.open_begin.clear();
+  s.open_end.clear();
+  for (size_t k = 0; k < s.rank(); ++k) {
+    const auto in = n.dim(x, static_cast<int64_t>(k) + 2).as_int();
+    if (!in) return unsupported("output_shape or auto_pad SAME over run-time dims");
+    const int64_t wanted = shape.empty() ? *in * s.strides[k] : shape[k];
+    const int64_t natural = (*in - 1) * s.strides[k] + output_padding[k] + s.reach(k);
+    const int64_t total = std::max<int64_t>(natural - wanted, 0);
+    const int64_t half = total / 2;
+    s.pads_begin[k] = auto_pad == "SAME_UPPER" ? half : total - half;
+    s.pads_end[k] = total - s.pads_begin[k];
+  }
+  return ok();
+}
+
+Result<ValueIds> conv_transpose(OpContext& n) {
+  const ValueId x = n.in(0);
+  const ValueId w = n.in(1);
+  if (n.rank(x) < 3 || n.rank(w) != n.rank(x)) {
+    return invalid_model("expected input and weights of one rank above 2, got ", n.rank(x), " and ",
+                         n.rank(w));
+  }
+  TRY(std::vector<int64_t> kernel, kernel_of(n, w));
+  TRY(Spatial s, read_spatial(n, x, std::move(kernel)));
+  TRY(const int64_t groups, n.attr_int("group", 1));
+  TRY(std::vector<int64_t> output_padding, n.attr_ints("output_padding"));
+  if (output_padding.empty()) output_padding.assign(s.rank(), 0);
+  if (output_padding.size() != s.rank()) {
+    return invalid_model("attribute 'output_padding': expected ", s.rank(), " numbers, got ",
+                         output_padding.size());
+  }
+  TRY_STATUS(pads_from_output(n, x, output_padding, s));
+  TRY(const ValueId weights, mirrored_weights(n, w, groups));
+  TRY(const ValueId last, channels_last(n, x));
+  TRY(const ValueId wide, spread(n, last, s.strides));
+
+  // The whole result, of which the padding is cut off; what can be left out at once is.
+  Spatial direct = s;
+  std::vector<int64_t> cut(s.rank(), 0);
+  Exprs sizes;
+  for (size_t k = 0; k < s.rank(); ++k) {
+    direct.strides[k] = 1;
+    const int64_t border = s.reach(k) - 1;
+    const int64_t before = border - s.pads_begin[k];
+    const int64_t after = border - s.pads_end[k] + output_padding[k];
+    direct.pads_begin[k] = std::max<int64_t>(before, 0);
+    direct.pads_end[k] = std::max<int64_t>(after, 0);
+    cut[k] = std::max<int64_t>(-before, 0);
+    const Expr in = n.dim(x, static_cast<int64_t>(k) + 2);
+    sizes.push_back((in - 1) * s.strides[k] + (output_padding[k] + s.reach(k)) -
+                    (s.pads_begin[k] + s.pads_end[k]));
+  }
+  Attributes attributes = direct.attributes();
+  attributes["groups"] = groups;
+  ValueIds inputs = {wide, weights};
+  if (n.has(2)) inputs.push_back(n.in(2));
+  TRY(ValueId y, n.add("conv", attributes, std::move(inputs)));
+  for (size_t k = 0; k < s.rank(); ++k) {
+    const int64_t axis = static_cast<int64_t>(k) + 1;
+    if (cut[k] == 0 && s.pads_end[k] <= s.reach(k) - 1 + output_padding[k]) continue;
+    TRY(y, n.slice_axis(y, axis, n.integer(cut[k]), sizes[k]));
+  }
+  return only(channels_first(n, y));
+}
+
+// -- integers: differences from zero points, products in i32 --
+
+/// x - zero as i32; a zero point of one dim lies along `axis` of x.
+Result<ValueId> without_zero(OpContext& n, ValueId x, ValueId zero, int64_t axis) {
+  TRY(const ValueId wide, n.cast(x, DType::i32));
+  if (!zero.valid()) return wide;
+  TRY(ValueId offset, n.cast(zero, DType::i32));
+  if (n.rank(offset) == 1 && axis >= 0 && axis < n.rank(x)) {
+    Exprs dims(static_cast<size_t>(n.rank(x) - axis), n.integer(1));
+    dims[0] = n.dim(offset, 0);
+    TRY(offset, n.reshape(offset, std::move(dims)));
+  }
+  return n.map2(wide, offset, [](Expr a, Expr b) { return a - b; });
+}
+
+Result<ValueIds> matmul_integer(OpContext& n) {
+  TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
+  TRY(const ValueId b, without_zero(n, n.in(1), n.in(3), n.rank(n.in(1)) - 1));
+  return only(numpy_matmul(n, a, b));
+}
+
+Result<ValueIds> conv_integer(OpContext& n) {
+  TRY(const ValueId x, without_zero(n, n.in(0), n.in(2), -1));
+  TRY(const ValueId w, without_zero(n, n.in(1), n.in(3), 0));
+  return only(convolution(n, x, w, ValueId()));
+}
+
+/// round(acc * scale) + zero, saturated to the type of `zero`.
+Result<ValueId> requantized(OpContext& n, ValueId acc, ValueId scale, ValueId zero) {
+  return n.map(n.dtype(zero), {acc, scale, zero}, [](std::span<const Expr> p) {
+    const Expr scaled = unary(ExprKind::round, cast(p[0], DType::f32) * cast(p[1], DType::f32));
+    return scaled + cast(p[2], DType::f32);
+  });
+}
+
+/// a_scale * b_scale / y_scale.
+Result<ValueId> joint_scale(OpContext& n, ValueId a, ValueId b, ValueId y) {
+  return n.map(DType::f32, {a, b, y}, [](std::span<const Expr> p) {
+    return cast(p[0], DType::f32) * cast(p[1], DType::f32) / cast(p[2], DType::f32);
+  });
+}
+
+Result<ValueIds> qlinear_matmul(OpContext& n) {
+  TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
+  TRY(const ValueId b, without_zero(n, n.in(3), n.in(5), n.rank(n.in(3)) - 1));
+  TRY(const ValueId acc, numpy_matmul(n, a, b));
+  ValueId a_scale = n.in(1);
+  if (n.rank(a_scale) == 1 && !n.dim(a_scale, 0).is_int(1)) {
+    TRY(a_scale, n.reshape(a_scale, {n.dim(a_scale, 0), n.integer(1)}));
+  }
+  TRY(const ValueId scale, joint_scale(n, a_scale, n.in(4), n.in(6)));
+  return only(requantized(n, acc, scale, n.in(7)));
+}
+
+Result<ValueIds> qlinear_conv(OpContext& n) {
+  TRY(const ValueId x, without_zero(n, n.in(0), n.in(2), -1));
+  TRY(const ValueId w, without_zero(n, n.in(3), n.in(5), 0));
+  TRY(const ValueId acc, convolution(n, x, w, n.in(8)));
+  TRY(ValueId scale, joint_scale(n, n.in(1), n.in(4), n.in(6)));
+  if (n.rank(scale) == 1) {
+    Exprs dims(static_cast<size_t>(n.rank(acc) - 1), n.integer(1));
+    dims[0] = n.dim(scale, 0);
+    TRY(scale, n.reshape(scale, std::move(dims)));
+  }
+  return only(requantized(n, acc, scale, n.in(7)));
+}
+
+constexpr OpRow kRows[] = {
+    {"Conv", 1, 2, 3, conv},
+    {"ConvInteger", 10, 2, 4, conv_integer},
+    {"ConvTranspose", 1, 2, 3, conv_transpose},
+    {"Gemm", 1, 2, 3, gemm},
+    {"MatMul", 1, 2, 2, matmul},
+    {"MatMulInteger", 10, 2, 4, matmul_integer},
+    {"QLinearConv", 10, 8, 9, qlinear_conv},
+    {"QLinearMatMul", 10, 8, 8, qlinear_matmul},
+};
+
+}  // namespace
+
+std::span<const OpRow> linear_rows() { return kRows; }
+
+}  // namespace ingot::onnx

@@ -1,0 +1,134 @@
+// frontend/onnx/ops_quantize.cc: linear quantisation, per tensor, per axis and per block.
+#include "frontend/onnx/ops.h"
+
+namespace ingot::onnx {
+namespace {
+
+/// A scale or zero point as something that broadcasts against x: a number, a list along the axis,
+/// or one per block of `block` elements along it.
+Result<ValueId> spread_over(OpContext& n, ValueId factor, ValueId x, int64_t block) {
+  const int64_t rank = n.rank(x);
+  if (n.rank(factor) == 0) return factor;
+  // Some files hold a scalar as a list of one, under an axis that means nothing.
+  if (n.rank(factor) == 1 && n.dim(factor, 0).is_int(1)) return n.reshape(factor, {});
+  TRY(const int64_t axis, n.attr_axis("axis", rank, rank == 1 ? 0 : 1));
+  if (block == 0) {
+    if (n.rank(factor) != 1) {
+      return invalid_model("expected a scale of rank 0 or 1, got ", n.rank(factor));
+    }
+    Exprs dims(static_cast<size_t>(rank - axis), n.integer(1));
+    dims[0] = n.dim(factor, 0);
+    return n.reshape(factor, std::move(dims));
+  }
+  if (n.rank(factor) != rank) {
+    return invalid_model("expected a scale of rank ", rank, ", got ", n.rank(factor));
+  }
+  Exprs dims = n.dims(factor);
+  const size_t at = static_cast<size_t>(axis);
+  const Expr blocks = dims[at];
+  dims.insert(dims.begin() + axis + 1, n.integer(1));
+  TRY(const ValueId apart, n.reshape(factor, dims));
+  dims[at + 1] = n.integer(block);
+  TRY(const ValueId repeated, n.broadcast(apart, dims));
+  dims.erase(dims.begin() + axis + 1);
+  dims[at] = blocks * block;
+  TRY(const ValueId whole, n.reshape(repeated, std::move(dims)));
+  return n.slice_axis(whole, axis, n.integer(0), n.dim(x, axis));
+}
+
+Result<int64_t> block_size(OpContext& n) {
+  TRY(const int64_t block, n.attr_int("block_size", 0));
+  if (block < 0 || block > kMaxDim) {
+    return invalid_model("attribute 'block_size': expected 0 or more, got ", block);
+  }
+  return block;
+}
+
+/// y = saturate(round(x / scale) + zero); floats are not rounded to integers.
+Result<ValueIds> quantize(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(const int64_t block, block_size(n));
+  TRY(const bool saturate, n.attr_flag("saturate", true));
+  DType held = n.has(2) ? n.dtype(n.in(2)) : DType::u8;
+  if (n.has_attr("output_dtype")) {
+    TRY(const int64_t number, n.attr_int("output_dtype"));
+    if (number != 0) {
+      TRY(held, n.attr_dtype("output_dtype"));
+    }
+  }
+  n.has_attr("precision");
+  n.has_attr("axis");
+  if (!saturate && is_float(held)) return unsupported("quantisation without saturation");
+  if (is_float(held) && bits(held) < 8) return unsupported("quantisation to ", held);
+  TRY(const ValueId scale, spread_over(n, n.in(1), x, block));
+  ValueIds xs = {x, scale};
+  if (n.has(2) && !is_float(held)) {
+    TRY(const ValueId zero, spread_over(n, n.in(2), x, block));
+    xs.push_back(zero);
+  }
+  return only(n.map(held, xs, [&](std::span<const Expr> p) {
+    const Expr scaled = cast(p[0], DType::f32) / cast(p[1], DType::f32);
+    if (is_float(held)) return scaled;
+    const Expr whole = unary(ExprKind::round, scaled);
+    return p.size() > 2 ? whole + cast(p[2], DType::f32) : whole;
+  }));
+}
+
+/// y = (x - zero) * scale, in the type of the scale.
+Result<ValueIds> dequantize(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(const int64_t block, block_size(n));
+  DType held = n.dtype(n.in(1));
+  if (n.has_attr("output_dtype")) {
+    TRY(const int64_t number, n.attr_int("output_dtype"));
+    if (number != 0) {
+      TRY(held, n.attr_dtype("output_dtype"));
+    }
+  }
+  n.has_attr("axis");
+  TRY(const ValueId scale, spread_over(n, n.in(1), x, block));
+  ValueIds xs = {x, scale};
+  if (n.has(2)) {
+    TRY(const ValueId zero, spread_over(n, n.in(2), x, block));
+    xs.push_back(zero);
+  }
+  return only(n.map(held, xs, [&](std::span<const Expr> p) {
+    const auto wide = [](Expr e) {
+      return is_float(e.dtype()) ? cast(e, DType::f32) : cast(e, DType::i32);
+    };
+    const Expr centred = p.size() > 2 ? wide(p[0]) - wide(p[2]) : wide(p[0]);
+    return cast(centred, DType::f32) * cast(p[1], DType::f32);
+  }));
+}
+
+/// y as u8 with scale = (max - min) / 255 over a range that includes 0. Also scale and zero point.
+Result<ValueIds> dynamic_quantize(OpContext& n) {
+  const ValueId x = n.in(0);
+  const std::vector<int64_t> axes = Builder::all_axes(n.rank(x));
+  TRY(const ValueId high, n.reduce(ReduceKind::max, x, axes, false));
+  TRY(const ValueId low, n.reduce(ReduceKind::min, x, axes, false));
+  const auto real = [&](double value) { return n.number(DType::f32, value); };
+  TRY(const ValueId scale, n.map(DType::f32, {high, low}, [&](std::span<const Expr> p) {
+    return (max(p[0], real(0)) - min(p[1], real(0))) / real(255);
+  }));
+  TRY(const ValueId zero, n.map(DType::u8, {low, scale}, [&](std::span<const Expr> p) {
+    const Expr at = (real(0) - min(p[0], real(0))) / p[1];
+    return unary(ExprKind::round, min(max(at, real(0)), real(255)));
+  }));
+  TRY(const ValueId y, n.map(DType::u8, {x, scale, zero}, [&](std::span<const Expr> p) {
+    return unary(ExprKind::round, p[0] / p[1]) + cast(p[2], DType::f32);
+  }));
+  return ValueIds{y, scale, zero};
+}
+
+constexpr OpRow kRows[] = {
+    {"DequantizeLinear", 10, 2, 3, dequantize},
+    {"DynamicQuantizeLinear", 11, 1, 1, dynamic_quantize},
+    {"QuantizeLinear", 10, 2, 3, quantize},
+};
+
+}  // namespace
+
+std::span<const OpRow> quantize_rows() { return kRows; }
+
+}  // namespace ingot::onnx
