@@ -55,9 +55,10 @@ std::string_view Reader::peek() {
   if (is_letter(rest[0])) {
     while (size < rest.size() && is_word_character(rest[size])) ++size;
   } else if (is_digit(rest[0])) {
-    // 1e+30 and 2.5 too.
-    while (size < rest.size() && (is_word_character(rest[size]) || rest[size] == '.' ||
-                                  is_exponent_sign(rest, size))) {
+    // 1e+30 and 2.5 too; "0..7" is two numbers.
+    while (size < rest.size() &&
+           (is_word_character(rest[size]) || is_exponent_sign(rest, size) ||
+            (rest[size] == '.' && !rest.substr(size).starts_with("..")))) {
       ++size;
     }
   } else if (rest[0] == '"') {
@@ -70,6 +71,7 @@ std::string_view Reader::peek() {
 std::string_view Reader::next() {
   const std::string_view token = peek();
   position_ += token.size();
+  end_of_last_ = position_;
   return token;
 }
 
@@ -81,14 +83,14 @@ bool Reader::accept(std::string_view mark) {
     return false;
   }
   position_ += mark.size();
+  end_of_last_ = position_;
   return true;
 }
 
 bool Reader::accept_on_line(std::string_view mark) {
-  size_t at = position_;
-  while (at < text_.size() && text_[at] == ' ') ++at;
-  if (at == text_.size() || text_[at] == '\n' || text_[at] == '#') return false;
-  return accept(mark);
+  skip_space();
+  const std::string_view between = text_.substr(end_of_last_, position_ - end_of_last_);
+  return between.find('\n') == std::string_view::npos && accept(mark);
 }
 
 Status Reader::expect(std::string_view mark) {
@@ -143,14 +145,19 @@ Result<uint32_t> Reader::numbered(char letter, std::string_view what) {
   return *number;
 }
 
-Error Reader::mistake(std::string_view expected) {
-  const std::string token(peek());
+std::string Reader::place() {
+  skip_space();
   size_t line = 1, column = 1;
   for (const char c : text_.substr(0, position_)) {
     column = c == '\n' ? 1 : column + 1;
     line += c == '\n';
   }
-  return invalid_argument("line ", line, ", column ", column, ": expected ", expected, ", got ",
+  return fmt::format("line {}, column {}", line, column);
+}
+
+Error Reader::mistake(std::string_view expected) {
+  const std::string token(peek());
+  return invalid_argument(place(), ": expected ", expected, ", got ",
                           token.empty() ? "the end of the text" : "'" + token.substr(0, 40) + "'");
 }
 

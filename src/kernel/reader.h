@@ -35,17 +35,20 @@ class Reader {
   /// Digits right after one letter: "i3" is 3.
   Result<uint32_t> numbered(char letter, std::string_view what);
 
+  /// "line 3, column 7", of the next token.
+  std::string place();
   /// "line 3, column 7: expected ..., got ...".
   Error mistake(std::string_view expected);
 
   size_t position() const { return position_; }
-  void rewind(size_t position) { position_ = position; }
+  void rewind(size_t position) { position_ = end_of_last_ = position; }
 
  private:
   void skip_space();
 
   std::string_view text_;
   size_t position_ = 0;
+  size_t end_of_last_ = 0;  // where the last token that was stepped over ends
 };
 
 /// The text in quotes, for Reader::quoted.

@@ -222,16 +222,16 @@ class Parser {
   }
 
   Result<Expr> parse_value() {
+    const size_t start = reader_.position();
     TRY(const Syntax syntax, parse_syntax(reader_));
-    Result<Expr> value = build(syntax, scope_);
-    if (!value) return add_note(std::move(value.error()), place());
-    return value;
+    return with_place(build(syntax, scope_), start);
   }
 
-  std::string place() {
-    // Reader's own messages carry the place; errors of building get it as a note.
-    const std::string text = reader_.mistake("").message;
-    return text.substr(0, text.find(':'));
+  /// An error of building with a note of where its text began; the reader's own say it already.
+  Result<Expr> with_place(Result<Expr> result, size_t start) {
+    if (result) return result;
+    reader_.rewind(start);
+    return add_note(std::move(result.error()), reader_.place());
   }
 
   Result<int64_t> parse_integer() {
@@ -361,11 +361,11 @@ class Parser {
 
   Result<Header> parse_header() {
     Header header;
+    const size_t start = reader_.position();
     TRY(const uint32_t number, reader_.numbered('i', "a loop variable such as i0"));
     TRY_STATUS(reader_.expect("<"));
     TRY(header.extent, parse_value());
-    Result<Expr> index = declare(number, header.extent);
-    if (!index) return add_note(std::move(index.error()), place());
+    TRY([[maybe_unused]] const Expr index, with_place(declare(number, header.extent), start));
     header.var = VarId(number);
     if (reader_.accept("parallel")) header.mode = LoopMode::parallel;
     if (reader_.accept("vector")) header.mode = LoopMode::vector;

@@ -169,7 +169,9 @@ class Parser {
       return dtype_behind(std::move(result));
     }
     if (const auto kind = function_of(word)) return call(*kind, std::nullopt);
-    if (const auto dtype = dtype_from_name(word)) return call(ExprKind::cast, dtype);
+    // i8(x) is a cast, i8 alone a loop variable.
+    const auto dtype = dtype_from_name(word);
+    if (dtype && reader_.peek() == "(") return call(ExprKind::cast, dtype);
     if (const auto kind = reduction_of(word)) return reduction(*kind);
     if (const auto buffer = number_after('b', word)) return load(*buffer);
     result.is = Syntax::Is::name;
