@@ -1,7 +1,7 @@
 // artifact/allocation_test.cc: a run with dims seen before allocates nothing.
 #include <cstdlib>
 
-#include "artifact/fixture_test.h"
+#include "artifact/test_fixture.h"
 
 // The sanitizers have allocators of their own, which these would bypass.
 #if !defined(INGOT_SANITIZED)

@@ -1,7 +1,7 @@
 // artifact/bind_test.cc: every mistake in a caller's tensors, sizes and options has its message.
 #include <cstring>
 
-#include "artifact/fixture_test.h"
+#include "artifact/test_fixture.h"
 
 namespace ingot::artifact {
 namespace {

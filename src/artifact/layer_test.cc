@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "artifact/fixture_test.h"
+#include "artifact/test_fixture.h"
 
 namespace ingot::artifact {
 namespace {

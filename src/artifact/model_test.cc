@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "artifact/fixture_test.h"
+#include "artifact/test_fixture.h"
 #include "artifact/program.h"
 
 namespace ingot::artifact {

@@ -55,6 +55,7 @@ struct RoutineArgs {
   int (*allocate_outputs)(void* run);
   void* run;
   const char** error;  // set to a literal text when the routine fails
+  u32 first_symbol;    // Step::first_symbol: the first that the routine sets
 };
 /// 0, or an ingot_status. A generated function that computes the inputs' dims from the symbols and
 /// calls one of artifact/routines.h.

@@ -111,7 +111,7 @@ int allocate_outputs(void* context) {
 ingot_status run_routine(Run& run, const Step& step) {
   const char* error = nullptr;
   RoutineArgs args = {run.workspace->operands, run.workspace->symbols, step.attributes,
-                      allocate_outputs, &run, &error};
+                      allocate_outputs, &run, &error, step.first_symbol};
   run.status = INGOT_OK;
   const int status = step.routine(args);
   if (run.status != INGOT_OK) return run.status;

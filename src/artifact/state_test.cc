@@ -1,5 +1,5 @@
 // artifact/state_test.cc: contiguous and paged states advance together and are checked.
-#include "artifact/fixture_test.h"
+#include "artifact/test_fixture.h"
 
 namespace ingot::artifact {
 namespace {

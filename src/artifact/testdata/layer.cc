@@ -73,7 +73,7 @@ int find_positive(RoutineArgs& args) {
     }
     count += y[i] > 0;
   }
-  args.symbols[1] = count;
+  args.symbols[args.first_symbol] = count;
   if (args.allocate_outputs(args.run) == 0) return 6;
   i64* positive = static_cast<i64*>(args.values[1]);
   for (i64 i = 0; i < size; ++i) {

@@ -1,4 +1,4 @@
-// artifact/fixture_test.h: how the tests open the models of testdata/ and hand them tensors.
+// artifact/test_fixture.h: how the tests open the models of testdata/ and hand them tensors.
 #pragma once
 
 #include <dlfcn.h>
