@@ -65,16 +65,19 @@ bool find_own_folder(char* folder, size_t folder_bytes) {
 
 ingot_status map_file(const char* path, const char* what, MappedFile* file) {
   *file = {};
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  // Not blocking, in case it is a pipe, which then cannot be measured.
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return fail(INGOT_IO, "%s '%s': cannot open: %s", what, path, strerror(errno));
-  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  char first;
+  const bool readable = pread(descriptor, &first, 1, 0) >= 0;  // a directory is not
+  const off_t bytes = readable ? lseek(descriptor, 0, SEEK_END) : -1;
   void* data = MAP_FAILED;
   if (bytes > 0) data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int error = errno;
   close(descriptor);
   if (bytes == 0) return fail(INGOT_IO, "%s '%s': the file is empty", what, path);
   if (bytes < 0 || data == MAP_FAILED) {
-    return fail(INGOT_IO, "%s '%s': cannot map: %s", what, path, strerror(error));
+    return fail(INGOT_IO, "%s '%s': cannot read: %s", what, path, strerror(error));
   }
   *file = {data, bytes};
   return INGOT_OK;

@@ -140,6 +140,7 @@ TEST(Loader, RefusesWhatIsNoArtefact) {
   ingot_loaded loaded = INGOT_INIT(ingot_loaded);
   EXPECT_EQ(ingot_open_file("/nowhere/model.so", nullptr, &loaded), INGOT_IO);
   EXPECT_EQ(ingot_open_file("/", nullptr, &loaded), INGOT_IO);
+  EXPECT_STREQ(ingot_loader_error(), "artefact '/': cannot read: Is a directory");
   EXPECT_EQ(ingot_open_file(nullptr, nullptr, &loaded), INGOT_INVALID_ARGUMENT);
   EXPECT_EQ(ingot_open_file(fixture_path("layer").c_str(), nullptr, nullptr), INGOT_INVALID_ARGUMENT);
   EXPECT_NE(refuse("no library at all", INGOT_INVALID_MODEL).find("this is no shared library"),
