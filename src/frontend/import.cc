@@ -104,7 +104,7 @@ std::string to_text(const ModelSummary& summary) {
                   op.count, "\n");
   }
   for (const std::string& warning : summary.warnings) out += concat("warning: ", warning, "\n");
-  for (const UnsupportedNode& node : summary.unsupported) {
+  for (const UnimplementedNode& node : summary.unsupported) {
     out += concat("unsupported: node '", to_comment(node.node), "' (", to_comment(node.op_type),
                   ", opset ", node.opset, "): ", node.reason, "\n");
   }

@@ -27,7 +27,7 @@ struct ImportOptions {
 };
 
 /// A node of the model that nothing can be built for, and why.
-struct UnsupportedNode {
+struct UnimplementedNode {
   std::string node;
   std::string op_type;
   std::string domain;
@@ -55,7 +55,7 @@ struct ModelSummary {
   int64_t parameter_bytes = 0;
   int64_t functions = 0;                                // model-local
   std::vector<std::string> warnings;
-  std::vector<UnsupportedNode> unsupported;             // every one, not the first alone
+  std::vector<UnimplementedNode> unsupported;             // every one, not the first alone
 };
 
 struct ImportedModel {
