@@ -87,21 +87,12 @@ INGOT_FN void fma_broadcast_into(vf32& acc, const f32* a, vf32 b) {
 #endif
 }
 
-/// The micro-kernel: tile[i, j] = sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
+/// The micro-kernel: acc[i, j] += sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
 ///
-/// `start` says whether the sum begins at zero or at what the tile holds.
-/// tile is [MR, NV * W] and b is [taps, k, kWidth]; only NV * W columns of b are read. Not inlined:
-/// one body serves every matmul and convolution of a translation unit, and no epilogue can spoil
-/// its register allocation.
-template <i64 MR, i64 NV, i64 kWidth>
-[[maybe_unused, gnu::noinline]] static void multiply_tile(const f32* const* rows, i64 taps, i64 k,
-                                                          const f32* b, Start start, f32* tile) {
-  vf32 acc[MR][NV];
-  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
-    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
-      acc[i][j] = start == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
-    }
-  }
+/// b is [taps, k, kWidth]; only NV * W columns of it are read.
+template <i64 kWidth, i64 MR, i64 NV>
+INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b,
+                         vf32 (&acc)[MR][NV]) {
   for (i64 t = 0; t < taps; ++t) {
     const f32* a[MR];
     INGOT_UNROLL for (i64 i = 0; i < MR; ++i) a[i] = rows[t * MR + i];
@@ -122,10 +113,47 @@ template <i64 MR, i64 NV, i64 kWidth>
       b += kWidth;
     }
   }
+}
+
+/// Sums into tile [MR, NV * W], from zero or from what the tile holds. Not inlined: one body serves
+/// every matmul and convolution of a translation unit, and no epilogue can spoil its register
+/// allocation.
+template <i64 MR, i64 NV, i64 kWidth>
+[[maybe_unused, gnu::noinline]] static void multiply_tile(const f32* const* rows, i64 taps, i64 k,
+                                                          const f32* b, Start start, f32* tile) {
+  vf32 acc[MR][NV];
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
+      acc[i][j] = start == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
+    }
+  }
+  accumulate<kWidth>(rows, taps, k, b, acc);
   INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) store(tile + (i * NV + j) * W, acc[i][j]);
   }
 }
+
+/// A whole tile from zero, handed to the epilogue from the registers. For short sums, where the way
+/// through memory would show; has a body of its own for every epilogue.
+template <i64 MR, i64 NV, i64 kWidth, class Epilogue>
+[[maybe_unused, gnu::noinline]] static void multiply_and_finish(const f32* const* rows, i64 k,
+                                                                const f32* b, i64 m, i64 column,
+                                                                Epilogue& epilogue) {
+  vf32 acc[MR][NV];
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) acc[i][j] = vf32{};
+  }
+  accumulate<kWidth>(rows, 1, k, b, acc);
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) epilogue(m + i, column + j * W, acc[i][j], W);
+  }
+}
+
+/// Whether sums of k terms are short: only where that is known at compile time.
+template <class KT>
+constexpr bool kIsShort = false;
+template <i64 kK>
+constexpr bool kIsShort<Lit<kK>> = kK <= 256;
 
 /// multiply_tile for a number of rows known at run time, 1 <= rows_count <= MR; `rows` is
 /// [taps, rows_count].
@@ -193,10 +221,16 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
       for (i64 t = 0; t < tiles; ++t) {
         const i64 count = (rows_total - m + tiles - t - 1) / (tiles - t);
         for (i64 i = 0; i < count; ++i) rows[i] = a + (m + i) * a_stride;
-        if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
-        multiply_rows<MR, NV, kWidth>(count, rows, 1, k, b + panel * k * kWidth + part, kStart,
-                                      tile);
-        finish_tile<NV>(m0 + m, count, column, n, tile, epilogue);
+        const f32* part_of_b = b + panel * k * kWidth + part;
+        if (kIsShort<KT> && kStart == Start::zero && count == MR && column + NV * W <= n) {
+          if constexpr (kIsShort<KT> && kStart == Start::zero) {
+            multiply_and_finish<MR, NV, kWidth>(rows, k, part_of_b, m0 + m, column, epilogue);
+          }
+        } else {
+          if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
+          multiply_rows<MR, NV, kWidth>(count, rows, 1, k, part_of_b, kStart, tile);
+          finish_tile<NV>(m0 + m, count, column, n, tile, epilogue);
+        }
         m += count;
       }
     }

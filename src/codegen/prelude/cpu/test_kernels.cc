@@ -7,6 +7,7 @@
 #include "codegen/prelude/cpu/math.h"
 #include "codegen/prelude/cpu/gemm.h"
 #include "codegen/prelude/cpu/conv.h"
+#include "codegen/prelude/cpu/winograd.h"
 // clang-format on
 
 #include "codegen/prelude/cpu/test_kernels.h"
@@ -269,6 +270,18 @@ void depthwise_kernel(const Conv& c) {
   });
 }
 
+void winograd_kernel(const Conv& c) {
+  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
+    store_partial(c.y + m * c.oc + n, acc, lanes);
+  };
+  with_initial(c.initial, [&](auto initial) {
+    winograd(shape_of(c), c.row_begin, c.row_end, c.oc, c.x, c.weights, c.scratch, epilogue,
+             initial);
+  });
+}
+i64 winograd_rows_of(i64 oh) { return winograd_rows(oh); }
+i64 winograd_scratch_of(i64 ow, i64 c, i64 n) { return winograd_scratch_size(ow, c, n); }
+
 i64 width_of(i64 n) { return panel_width(n); }
 i64 scratch_of(i64 k, i64 rows) { return gemm_scratch_size(k, rows); }
 void pack(i64 panel_begin, i64 panel_end, i64 k, i64 n, const f32* b, i64 stride_k, i64 stride_n,
@@ -297,6 +310,9 @@ constexpr Level kTable = {
     .gemm = gemm_kernel,
     .conv = conv_kernel,
     .depthwise = depthwise_kernel,
+    .winograd_rows = winograd_rows_of,
+    .winograd_scratch_size = winograd_scratch_of,
+    .winograd = winograd_kernel,
 };
 
 }  // namespace

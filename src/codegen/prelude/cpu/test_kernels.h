@@ -60,6 +60,8 @@ struct Conv {
   const float* weights;
   const float* initial;  // [oc], or null
   float* y;              // [pixels, oc]
+  float* scratch;        // Winograd only
+  i64 row_begin, row_end;
 };
 
 struct Level {
@@ -94,6 +96,9 @@ struct Level {
   void (*gemm)(const Gemm& gemm);
   void (*conv)(const Conv& conv);
   void (*depthwise)(const Conv& conv);
+  i64 (*winograd_rows)(i64 oh);
+  i64 (*winograd_scratch_size)(i64 ow, i64 c, i64 n);
+  void (*winograd)(const Conv& conv);
 };
 
 extern const Level kLevelV1, kLevelV3, kLevelV4;

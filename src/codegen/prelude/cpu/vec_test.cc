@@ -406,7 +406,8 @@ TEST_P(VecTest, SignsAndClasses) {
             ASSERT_TRUE(same_value(widened(z[i]), V(std::fabs(a)))) << a;
             const V b = widened(y[i]);
             // value_of does not keep the sign of a NaN.
-            if (!std::isnan(b)) ASSERT_TRUE(same_value(widened(z[2 * w + i]), V(std::copysign(a, b))));
+            const V signed_a = std::isnan(b) ? widened(z[2 * w + i]) : V(std::copysign(a, b));
+            ASSERT_TRUE(same_value(widened(z[2 * w + i]), signed_a));
             ASSERT_EQ(widened(z[3 * w + i]), V(std::isnan(a) ? 1 : 0));
             ASSERT_EQ(widened(z[4 * w + i]), V(std::isinf(a) ? 1 : 0));
           } else {
