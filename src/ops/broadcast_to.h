@@ -7,7 +7,7 @@ namespace ingot::ops {
 
 /// y = x repeated along new leading dims and along dims of size 1.
 struct BroadcastTo {
-  Exprs dims;
+  Exprs dims = {};
 
   static constexpr std::string_view kName = "broadcast_to";
   static constexpr std::string_view kDoc =

@@ -8,10 +8,10 @@ namespace ingot::ops {
 
 /// y = x * w + bias, cross-correlation as networks mean it.
 struct Conv {
-  std::vector<int64_t> strides;
-  std::vector<int64_t> dilations;
-  std::vector<int64_t> pads_begin;
-  std::vector<int64_t> pads_end;
+  std::vector<int64_t> strides = {};
+  std::vector<int64_t> dilations = {};
+  std::vector<int64_t> pads_begin = {};
+  std::vector<int64_t> pads_end = {};
   int64_t groups = 1;
   bool packed = false;  // w holds panels of output channels
   int64_t columns = 0;  // OC, when packed

@@ -7,8 +7,8 @@ namespace ingot::ops {
 
 /// y... = body(x...). The body is a graph that shares the pool of the graph around it.
 struct Fusion {
-  GraphRef body;
-  std::string kind;  // how code generation realises it, such as "loops"; no meaning here
+  GraphRef body = {};
+  std::string kind = {};  // how code generation realises it, such as "loops"; no meaning here
 
   static constexpr std::string_view kName = "fusion";
   static constexpr std::string_view kDoc =

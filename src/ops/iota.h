@@ -7,7 +7,7 @@ namespace ingot::ops {
 
 /// y = its own index along `axis`.
 struct Iota {
-  Exprs dims;
+  Exprs dims = {};
   int64_t axis = 0;
   DType dtype = DType::i64;
 

@@ -7,8 +7,8 @@ namespace ingot::ops {
 
 /// y = x with `begin` elements before and `end` after it along each dim.
 struct Pad {
-  Exprs begin;
-  Exprs end;
+  Exprs begin = {};
+  Exprs end = {};
   std::string mode = "constant";  // "constant", "reflect", "edge" or "wrap"
 
   static constexpr std::string_view kName = "pad";

@@ -9,11 +9,11 @@ namespace ingot::ops {
 /// y = maximum or average of x over a window, each channel by itself.
 struct Pool {
   std::string kind = "max";  // or "average"
-  std::vector<int64_t> kernel;
-  std::vector<int64_t> strides;
-  std::vector<int64_t> dilations;
-  std::vector<int64_t> pads_begin;
-  std::vector<int64_t> pads_end;
+  std::vector<int64_t> kernel = {};
+  std::vector<int64_t> strides = {};
+  std::vector<int64_t> dilations = {};
+  std::vector<int64_t> pads_begin = {};
+  std::vector<int64_t> pads_end = {};
   bool ceil_mode = false;          // count windows that hang over the end
   bool count_include_pad = false;  // average: padding counts as zeros
 

@@ -8,7 +8,7 @@ namespace ingot::ops {
 /// y = reduction of x over `axes`.
 struct Reduce {
   ReduceKind kind = ReduceKind::sum;
-  std::vector<int64_t> axes;  // distinct, each in [-rank, rank); none: y is x
+  std::vector<int64_t> axes = {};  // distinct, each in [-rank, rank); none: y is x
   bool keepdims = false;      // reduced dims stay, with size 1
 
   static constexpr std::string_view kName = "reduce";

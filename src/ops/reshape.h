@@ -7,7 +7,7 @@ namespace ingot::ops {
 
 /// y holds the elements of x, in order, under `dims`.
 struct Reshape {
-  Exprs dims;
+  Exprs dims = {};
 
   static constexpr std::string_view kName = "reshape";
   static constexpr std::string_view kDoc =

@@ -7,9 +7,9 @@ namespace ingot::ops {
 
 /// `sizes` elements along each dim, from `starts` on, every `steps`-th.
 struct Slice {
-  Exprs starts;
-  Exprs sizes;
-  std::vector<int64_t> steps;
+  Exprs starts = {};
+  Exprs sizes = {};
+  std::vector<int64_t> steps = {};
 
   static constexpr std::string_view kName = "slice";
   static constexpr std::string_view kDoc =

@@ -7,7 +7,7 @@ namespace ingot::ops {
 
 /// Dim a of y is dim order[a] of x.
 struct Transpose {
-  std::vector<int64_t> order;
+  std::vector<int64_t> order = {};
 
   static constexpr std::string_view kName = "transpose";
   static constexpr std::string_view kDoc =

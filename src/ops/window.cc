@@ -27,18 +27,17 @@ Status Window::check(std::string_view op, int64_t rank) const {
 }
 
 Result<Expr> Window::count(std::string_view op, size_t s, Expr size, Expr kernel) const {
-  ExprPool& pool = size.pool();
   const Expr reach = (kernel - 1) * dilations[s] + 1;
-  const Expr room = size + (pads_begin[s] + pads_end[s]) - reach;
+  // In ceil_mode the last window may lack up to a stride less one.
+  const Expr room = size + (pads_begin[s] + pads_end[s] + (ceil_mode ? strides[s] - 1 : 0)) - reach;
   if (range_of(room).hi < 0) {
     return invalid_argument(op, ": expected a window of ", to_text(reach),
                             " to fit the padded spatial size ",
                             to_text(size + (pads_begin[s] + pads_end[s])));
   }
-  Expr windows = floordiv(room + (ceil_mode ? strides[s] - 1 : 0), strides[s]) + 1;
+  Expr windows = floordiv(room, strides[s]) + 1;
   if (ceil_mode) windows = min(windows, ceildiv(size + pads_begin[s], strides[s]));
-  if (range_of(room).lo >= 0) return windows;
-  return select(less(room, pool.integer(0)), pool.integer(0), windows);
+  return range_of(windows).lo >= 0 ? windows : max(windows, size.pool().integer(0));
 }
 
 }  // namespace ingot::ops
