@@ -1,4 +1,5 @@
-/* examples/embed_c/main.c: a compiled model from C: draws a ring and a bar, and asks which digits they are.
+/* examples/embed_c/main.c: a compiled model from C: draws a ring and a bar, and asks which digits
+ * they are.
  *
  * Usage: embed_c digits.so      (ingot compile examples/digits/digits.onnx -o digits.so) */
 #include <stdio.h>
@@ -15,10 +16,16 @@ int main(int argc, char** argv) {
     }
   }
   int64_t image_dims[] = {2, 1, 32, 32}, probability_dims[] = {2, 10};
-  const ingot_tensor input = {.struct_size = sizeof input, .dtype = INGOT_FLOAT32, .rank = 4,
-                              .data = images, .dims = image_dims};
-  ingot_tensor output = {.struct_size = sizeof output, .dtype = INGOT_FLOAT32, .rank = 2,
-                         .data = probabilities, .dims = probability_dims};
+  const ingot_tensor input = {.struct_size = sizeof input,
+                              .dtype = INGOT_FLOAT32,
+                              .rank = 4,
+                              .data = images,
+                              .dims = image_dims};
+  ingot_tensor output = {.struct_size = sizeof output,
+                         .dtype = INGOT_FLOAT32,
+                         .rank = 2,
+                         .data = probabilities,
+                         .dims = probability_dims};
 
   ingot_loaded model = INGOT_INIT(ingot_loaded);
   if (argc != 2 || ingot_open_file(argv[1], NULL, &model) != INGOT_OK) {

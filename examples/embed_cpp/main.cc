@@ -1,5 +1,5 @@
-// examples/embed_cpp/main.cc: a compiled model from C++: draws a ring and a bar, and asks which digits
-// they are.
+// examples/embed_cpp/main.cc: a compiled model from C++: draws a ring and a bar, and asks which
+// digits they are.
 //
 // Usage: embed_cpp digits.so      (ingot compile examples/digits/digits.onnx -o digits.so)
 #include <algorithm>

@@ -26,14 +26,15 @@ extern "C" {
 
 /** An initialiser of any struct below that begins with struct_size: the rest is zero. */
 #ifdef __cplusplus
-#define INGOT_INIT(type)                  \
-  [] {                                    \
-    type value_ = type();                 \
-    value_.struct_size = sizeof(type);    \
-    return value_;                        \
+#define INGOT_INIT(type)               \
+  [] {                                 \
+    type value_ = type();              \
+    value_.struct_size = sizeof(type); \
+    return value_;                     \
   }()
 #else
-#define INGOT_INIT(type) {.struct_size = (uint32_t)sizeof(type)}
+#define INGOT_INIT(type) \
+  { .struct_size = (uint32_t)sizeof(type) }
 #endif
 
 /** Whether the library behind `api` is new enough to have the function `member`. */
@@ -112,24 +113,25 @@ typedef struct ingot_string {
 
 /** A view of a tensor; the caller owns the memory that it points to.
  *
- * As an input: `dims` (and `strides`, if any) are read. A tensor with no element may have null data.
- * As an output of run():
- *   - `data` null: the run allocates it (run options' allocator, or the model's memory: free it with
- *     free_output()) and sets `data`, `strides` to null.
+ * As an input: `dims` (and `strides`, if any) are read. A tensor with no element may have null
+ * data. As an output of run():
+ *   - `data` null: the run allocates it (run options' allocator, or the model's memory: free it
+ * with free_output()) and sets `data`, `strides` to null.
  *   - `data` given, `data_bytes` 0: `dims` say the shape and must be right.
  *   - `data` given, `data_bytes` its capacity: any shape that fits.
  *   After the run `rank` is right and, where `dims` was given (room for the described rank), the
  *   dims too. With strides the dims must be right from the start. */
 typedef struct ingot_tensor {
   uint32_t struct_size;
-  int32_t dtype;          /**< ingot_dtype */
-  int32_t kind;           /**< ingot_kind */
+  int32_t dtype; /**< ingot_dtype */
+  int32_t kind;  /**< ingot_kind */
   int32_t rank;
-  void* data;             /**< aligned to an element, better to 64 */
-  size_t data_bytes;      /**< 0, or how many bytes there are at `data` */
-  int64_t* dims;          /**< [rank] */
-  const int64_t* strides; /**< [rank] in elements, each >= 0 (0 for inputs only), or null: row-major */
-  int32_t device_type;    /**< ingot_device_type */
+  void* data;        /**< aligned to an element, better to 64 */
+  size_t data_bytes; /**< 0, or how many bytes there are at `data` */
+  int64_t* dims;     /**< [rank] */
+  const int64_t*
+      strides;         /**< [rank] in elements, each >= 0 (0 for inputs only), or null: row-major */
+  int32_t device_type; /**< ingot_device_type */
   int32_t device_id;
 } ingot_tensor;
 
@@ -141,22 +143,22 @@ typedef enum ingot_state_layout {
 /** A state, such as a KV cache: `batch` sequences of tokens, which runs read and extend in place.
  *
  * A successful run appends its tokens and adds their count to `lengths`; a failed one leaves
- * `lengths` alone (memory behind them may have been written). Several states may share one `lengths`
- * array: it advances once. No two runs may use one state at a time. */
+ * `lengths` alone (memory behind them may have been written). Several states may share one
+ * `lengths` array: it advances once. No two runs may use one state at a time. */
 typedef struct ingot_state {
   uint32_t struct_size;
-  int32_t layout;            /**< ingot_state_layout */
+  int32_t layout; /**< ingot_state_layout */
   int32_t dtype;
   int32_t token_rank;        /**< with token_dims: checked against the description; 0: not given */
   const int64_t* token_dims; /**< [token_rank], or null */
   int64_t batch;
-  int64_t* lengths;          /**< [batch] tokens that are there; read and advanced */
-  void* data;                /**< contiguous [batch, capacity, token]; paged [blocks, block_size, token] */
-  int64_t capacity;          /**< contiguous: tokens that fit in a sequence */
-  int64_t blocks;            /**< paged: blocks in the pool */
-  int64_t block_size;        /**< paged: tokens in a block; must be the described one */
+  int64_t* lengths;   /**< [batch] tokens that are there; read and advanced */
+  void* data;         /**< contiguous [batch, capacity, token]; paged [blocks, block_size, token] */
+  int64_t capacity;   /**< contiguous: tokens that fit in a sequence */
+  int64_t blocks;     /**< paged: blocks in the pool */
+  int64_t block_size; /**< paged: tokens in a block; must be the described one */
   const int32_t* block_table; /**< paged [batch, max_blocks]: a sequence's blocks in order */
-  int64_t max_blocks;        /**< paged */
+  int64_t max_blocks;         /**< paged */
 } ingot_state;
 
 /** Threads that run a model's work. The caller's thread counts as one of `size`. */
@@ -194,10 +196,10 @@ typedef struct ingot_profile_event {
   const char* provenance; /**< the model's nodes that it computes, comma separated */
   int64_t start_ns;       /**< CLOCK_MONOTONIC */
   int64_t end_ns;
-  int64_t units;          /**< work units; 0 for a routine */
-  int32_t threads;        /**< that took part */
-  double flops;           /**< of the whole step, 0: unknown */
-  double bytes;           /**< read and written at least once, 0: unknown */
+  int64_t units;   /**< work units; 0 for a routine */
+  int32_t threads; /**< that took part */
+  double flops;    /**< of the whole step, 0: unknown */
+  double bytes;    /**< read and written at least once, 0: unknown */
 } ingot_profile_event;
 
 typedef struct ingot_profile_sink {
@@ -214,16 +216,16 @@ typedef enum ingot_weights_mode {
 /** How to open a model. Null instead of the struct, or zeros, mean the defaults. */
 typedef struct ingot_open_options {
   uint32_t struct_size;
-  int32_t weights_mode;           /**< ingot_weights_mode */
-  const char* weights_path;       /**< the side weights' file; null: beside the artefact */
-  const char* source_folder;      /**< stripped weights: folder of the original files; null: likewise */
-  int32_t verify_weights;         /**< not 0: compare the weights with their checksum */
-  int32_t threads;                /**< of the model's own pool, the caller's included; 0: as many as
-                                       the process may use (affinity and cgroup) */
-  const ingot_thread_pool* pool;  /**< used instead of an own pool; must outlive the model */
-  int32_t max_concurrent_runs;    /**< workspaces; 0: 16 */
-  int32_t describe_only;          /**< not 0: needs neither weights nor a fitting CPU, cannot run */
-  const char* level;              /**< instruction set level to use; null: the best that fits */
+  int32_t weights_mode;      /**< ingot_weights_mode */
+  const char* weights_path;  /**< the side weights' file; null: beside the artefact */
+  const char* source_folder; /**< stripped weights: folder of the original files; null: likewise */
+  int32_t verify_weights;    /**< not 0: compare the weights with their checksum */
+  int32_t threads;           /**< of the model's own pool, the caller's included; 0: as many as
+                                  the process may use (affinity and cgroup) */
+  const ingot_thread_pool* pool; /**< used instead of an own pool; must outlive the model */
+  int32_t max_concurrent_runs;   /**< workspaces; 0: 16 */
+  int32_t describe_only;         /**< not 0: needs neither weights nor a fitting CPU, cannot run */
+  const char* level;             /**< instruction set level to use; null: the best that fits */
   ingot_log log;
 } ingot_open_options;
 
@@ -234,48 +236,48 @@ typedef struct ingot_run_options {
   const ingot_thread_pool* pool; /**< for this run only */
   void* workspace;               /**< memory for the inner values, of at least workspace_bytes() */
   size_t workspace_bytes;
-  void* stream;                  /**< GPU models: the stream; null on a CPU */
-  int64_t deadline_ns;           /**< CLOCK_MONOTONIC time after which the run gives up; 0: none */
-  int32_t non_blocking;          /**< not 0: INGOT_RESOURCE_EXHAUSTED if no workspace is free */
-  const volatile int* cancel;    /**< polled between and inside steps; not 0: INGOT_CANCELLED */
+  void* stream;               /**< GPU models: the stream; null on a CPU */
+  int64_t deadline_ns;        /**< CLOCK_MONOTONIC time after which the run gives up; 0: none */
+  int32_t non_blocking;       /**< not 0: INGOT_RESOURCE_EXHAUSTED if no workspace is free */
+  const volatile int* cancel; /**< polled between and inside steps; not 0: INGOT_CANCELLED */
   ingot_allocator allocator;
   ingot_profile_sink profile;
 } ingot_run_options;
 
 /** A dimension as declared. Strings of descriptions live as long as the model. */
 typedef struct ingot_dim_info {
-  int64_t value;       /**< fixed: its value; otherwise -1 */
-  int32_t symbol;      /**< a plain symbol: its number; otherwise -1 */
+  int64_t value;  /**< fixed: its value; otherwise -1 */
+  int32_t symbol; /**< a plain symbol: its number; otherwise -1 */
   int32_t reserved;
-  int64_t min, max;    /**< both included; an expression's are 0 and INT64_MAX */
-  int64_t divisor;     /**< the value is a multiple of it */
-  const char* text;    /**< "3", "batch", "batch * 2" */
+  int64_t min, max; /**< both included; an expression's are 0 and INT64_MAX */
+  int64_t divisor;  /**< the value is a multiple of it */
+  const char* text; /**< "3", "batch", "batch * 2" */
 } ingot_dim_info;
 
 /** An input or output. */
 typedef struct ingot_value_info {
   uint32_t struct_size;
   int32_t dtype;
-  int32_t kind;        /**< ingot_kind */
+  int32_t kind; /**< ingot_kind */
   int32_t rank;
   const char* name;
   const ingot_dim_info* dims; /**< [rank] */
-  uint32_t alignment;  /**< bytes that `data` must be aligned to */
-  int32_t data_dependent; /**< outputs: not 0 if only the run finds out the shape */
+  uint32_t alignment;         /**< bytes that `data` must be aligned to */
+  int32_t data_dependent;     /**< outputs: not 0 if only the run finds out the shape */
 } ingot_value_info;
 
 /** A state input and the output that continues it. */
 typedef struct ingot_state_info {
   uint32_t struct_size;
   int32_t dtype;
-  int32_t layout;           /**< ingot_state_layout */
+  int32_t layout; /**< ingot_state_layout */
   int32_t token_rank;
-  const char* name;         /**< of the input */
-  const char* output_name;  /**< of the model's output that became an update in place */
+  const char* name;          /**< of the input */
+  const char* output_name;   /**< of the model's output that became an update in place */
   const int64_t* token_dims; /**< [token_rank] */
-  int64_t block_size;       /**< paged */
+  int64_t block_size;        /**< paged */
   ingot_dim_info batch;
-  int64_t appended;         /**< tokens that a run appends, or -1: the value of appended_symbol */
+  int64_t appended; /**< tokens that a run appends, or -1: the value of appended_symbol */
   int32_t appended_symbol;
 } ingot_state_info;
 
@@ -284,7 +286,7 @@ typedef struct ingot_symbol_info {
   uint32_t struct_size;
   int32_t data_dependent; /**< not 0: set by the run, not by the inputs */
   const char* name;
-  int64_t min, max;       /**< both included */
+  int64_t min, max; /**< both included */
   int64_t divisor;
 } ingot_symbol_info;
 
@@ -302,22 +304,22 @@ typedef struct ingot_constant_info {
 /** A model at a glance. */
 typedef struct ingot_description {
   uint32_t struct_size;
-  uint32_t input_count;     /**< without the states */
-  uint32_t output_count;    /**< without the states */
+  uint32_t input_count;  /**< without the states */
+  uint32_t output_count; /**< without the states */
   uint32_t state_count;
   uint32_t symbol_count;
   uint32_t constant_count;
   uint32_t metadata_count;
   uint32_t step_count;
   const char* name;
-  const char* hash;             /**< hexadecimal, of the model file it was compiled from */
-  const char* target;           /**< "cpu" */
-  const char* level;            /**< instruction set level in use; null if describe_only */
-  const char* levels;           /**< all levels in the file, best first, comma separated */
+  const char* hash;   /**< hexadecimal, of the model file it was compiled from */
+  const char* target; /**< "cpu" */
+  const char* level;  /**< instruction set level in use; null if describe_only */
+  const char* levels; /**< all levels in the file, best first, comma separated */
   const char* toolchain;
   const char* compiler_version;
   uint64_t weight_bytes;
-  const char* weights;          /**< "none", "embedded", "separate" or "stripped" */
+  const char* weights; /**< "none", "embedded", "separate" or "stripped" */
 } ingot_description;
 
 /** An open model. */
@@ -351,7 +353,8 @@ typedef struct ingot_model_api {
 
   /** Bytes of workspace that a run needs with these symbols (one value for each, in their order;
    * data-dependent ones are ignored) and threads (0: the pool's size). Values whose size only the
-   * run finds out and copies of strided tensors are not in it; they come from the model's memory. */
+   * run finds out and copies of strided tensors are not in it; they come from the model's memory.
+   */
   ingot_status (*workspace_bytes)(const ingot_model* model, const int64_t* symbols,
                                   uint32_t symbol_count, int32_t threads, uint64_t* bytes);
 
@@ -366,10 +369,10 @@ typedef struct ingot_model_api {
   /** Frees memory that a run without an allocator set as an output's data. Null is fine. */
   void (*free_output)(ingot_model* model, void* data);
 
-  /** Replaces constants: prepares the weights again with the new values and, when all is done, swaps
-   * them in at once. Runs that have begun finish with the old ones; later ones see all new values.
-   * Tensors must be row-major and have the constant's dtype and dims.
-   * Errors: invalid_argument (unknown or not replaceable name, dtype, dims), resource_exhausted. */
+  /** Replaces constants: prepares the weights again with the new values and, when all is done,
+   * swaps them in at once. Runs that have begun finish with the old ones; later ones see all new
+   * values. Tensors must be row-major and have the constant's dtype and dims. Errors:
+   * invalid_argument (unknown or not replaceable name, dtype, dims), resource_exhausted. */
   ingot_status (*set_constants)(ingot_model* model, const char* const* names,
                                 const ingot_tensor* values, uint32_t count);
   /** Copies a constant's present value into `value`: dims as in an output with data and data_bytes.

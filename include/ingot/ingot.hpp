@@ -48,8 +48,9 @@ class Exception : public std::runtime_error {
 template <class T>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : value_(std::move(value)) {}              // NOLINT(google-explicit-constructor)
-  Expected(Failure failure) : failure_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+  Expected(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Expected(Failure failure)
+      : failure_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return value_.has_value(); }
   /// The value. There must be one.
@@ -199,7 +200,8 @@ class Model {
   }
 
   /// Opens an artefact's file. Null options: the defaults.
-  static Expected<Model> load(const std::string& path, const ingot_open_options* options = nullptr) {
+  static Expected<Model> load(const std::string& path,
+                              const ingot_open_options* options = nullptr) {
     ingot_loaded loaded = INGOT_INIT(ingot_loaded);
     const ingot_status status = ingot_open_file(path.c_str(), options, &loaded);
     if (status != INGOT_OK) return Failure{status, ingot_loader_error()};

@@ -35,8 +35,9 @@ ingot_status check_tensor(const ingot_tensor& tensor, const Port& port, const ch
                 dtype_name(port.dtype), dtype_name(tensor.dtype), tensor.dtype);
   }
   if (tensor.data != nullptr && !is_aligned(tensor.data, dtype_alignment(port.dtype))) {
-    return fail(INGOT_INVALID_ARGUMENT, "%s '%s': data at %p is not aligned to its %lld-byte elements",
-                side, port.name, tensor.data, static_cast<ll>(dtype_alignment(port.dtype)));
+    return fail(INGOT_INVALID_ARGUMENT,
+                "%s '%s': data at %p is not aligned to its %lld-byte elements", side, port.name,
+                tensor.data, static_cast<ll>(dtype_alignment(port.dtype)));
   }
   return INGOT_OK;
 }
@@ -80,15 +81,15 @@ ingot_status bind_dim(Run& run, u32 input, u32 axis, i64 got) {
   if (workspace.bound_port[dim.symbol] != kUnbound) {
     if (got == workspace.symbols[dim.symbol]) return INGOT_OK;
     return fail(INGOT_INVALID_ARGUMENT,
-                "input '%s': dim %u ('%s'): expected %lld as in dim %u of '%s', got %lld", port.name,
-                axis, symbol.name, static_cast<ll>(workspace.symbols[dim.symbol]),
+                "input '%s': dim %u ('%s'): expected %lld as in dim %u of '%s', got %lld",
+                port.name, axis, symbol.name, static_cast<ll>(workspace.symbols[dim.symbol]),
                 workspace.bound_axis[dim.symbol],
                 run.program().inputs[workspace.bound_port[dim.symbol]].name, static_cast<ll>(got));
   }
   if (got < symbol.lo || got > symbol.hi) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': dim %u ('%s'): expected %lld..%lld, got %lld",
-                port.name, axis, symbol.name, static_cast<ll>(symbol.lo), static_cast<ll>(symbol.hi),
-                static_cast<ll>(got));
+                port.name, axis, symbol.name, static_cast<ll>(symbol.lo),
+                static_cast<ll>(symbol.hi), static_cast<ll>(got));
   }
   if (symbol.divisor > 1 && got % symbol.divisor != 0) {
     return fail(INGOT_INVALID_ARGUMENT,
@@ -107,8 +108,8 @@ ingot_status check_input(Run& run, u32 index) {
   ingot_status status = check_tensor(tensor, port, "input");
   if (status != INGOT_OK) return status;
   if (tensor.rank != static_cast<i32>(port.rank)) {
-    return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected rank %u, got %d", port.name, port.rank,
-                tensor.rank);
+    return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected rank %u, got %d", port.name,
+                port.rank, tensor.rank);
   }
   if (port.rank > 0 && tensor.dims == nullptr) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected %u dims, got null", port.name,
@@ -139,19 +140,21 @@ ingot_status reserve_staging(Run& run) {
     const ingot_tensor& tensor = run.inputs[i];
     run.workspace->staged_inputs[i] = nullptr;
     if (is_row_major(tensor)) continue;
-    total = add_size(total, round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank),
-                                                 tensor.dims), kAlignment));
+    total = add_size(total,
+                     round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims),
+                              kAlignment));
   }
   for (u32 i = 0; i < program.output_count; ++i) {
     const ingot_tensor& tensor = run.outputs[i];
     run.workspace->staged_outputs[i] = nullptr;
     if (tensor.data == nullptr || tensor.strides == nullptr) continue;
-    total = add_size(total, round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank),
-                                                 tensor.dims), kAlignment));
+    total = add_size(total,
+                     round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims),
+                              kAlignment));
   }
   if (run.workspace->staging.reserve(total)) return INGOT_OK;
-  return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for %lld bytes of copies of strided tensors",
-              static_cast<ll>(total));
+  return fail(INGOT_RESOURCE_EXHAUSTED,
+              "run: no memory for %lld bytes of copies of strided tensors", static_cast<ll>(total));
 }
 
 void stage_tensors(Run& run) {
@@ -162,13 +165,15 @@ void stage_tensors(Run& run) {
     if (is_row_major(tensor)) continue;
     copy_strided(tensor, next, CopyDirection::gather);
     run.workspace->staged_inputs[i] = next;
-    next += round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims), kAlignment);
+    next +=
+        round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims), kAlignment);
   }
   for (u32 i = 0; i < program.output_count; ++i) {
     const ingot_tensor& tensor = run.outputs[i];
     if (tensor.data == nullptr || tensor.strides == nullptr) continue;
     run.workspace->staged_outputs[i] = next;
-    next += round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims), kAlignment);
+    next +=
+        round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims), kAlignment);
   }
 }
 
@@ -180,8 +185,8 @@ ingot_status check_output(const Run& run, u32 index) {
   if (status != INGOT_OK) return status;
   if ((tensor.dims != nullptr || tensor.strides != nullptr) &&
       tensor.rank != static_cast<i32>(port.rank)) {
-    return fail(INGOT_INVALID_ARGUMENT, "output '%s': expected rank %u, got %d", port.name, port.rank,
-                tensor.rank);
+    return fail(INGOT_INVALID_ARGUMENT, "output '%s': expected rank %u, got %d", port.name,
+                port.rank, tensor.rank);
   }
   if (tensor.data == nullptr) return INGOT_OK;
   const bool needs_dims = port.rank > 0 && (tensor.strides != nullptr || tensor.data_bytes == 0);
@@ -227,8 +232,8 @@ ingot_status allocate_output(Run& run, u32 index, i64 bytes, void** data) {
   }
   if (!is_aligned(*data, dtype_alignment(port.dtype))) {
     return fail(INGOT_INVALID_ARGUMENT,
-                "output '%s': the allocator returned %p, expected memory aligned to %lld", port.name,
-                *data, static_cast<ll>(kAlignment));
+                "output '%s': the allocator returned %p, expected memory aligned to %lld",
+                port.name, *data, static_cast<ll>(kAlignment));
   }
   return INGOT_OK;
 }
@@ -320,11 +325,11 @@ ingot_status bind_symbols(Run& run) {
     const ingot_status status = check_output(run, i);
     if (status != INGOT_OK) return status;
   }
-  const i64 broken = program.check_assumptions == nullptr
-                         ? -1
-                         : program.check_assumptions(workspace.symbols);
+  const i64 broken =
+      program.check_assumptions == nullptr ? -1 : program.check_assumptions(workspace.symbols);
   if (broken < 0) return INGOT_OK;
-  return fail(INGOT_INVALID_ARGUMENT, "run: the dims contradict what the model was compiled for: %s",
+  return fail(INGOT_INVALID_ARGUMENT,
+              "run: the dims contradict what the model was compiled for: %s",
               program.assumptions[broken].text);
 }
 
@@ -335,8 +340,8 @@ ingot_status bind_inputs(Run& run, void* arena) {
   if (status != INGOT_OK) return status;
   stage_tensors(run);
   for (u32 i = 0; i < program.input_count; ++i) {
-    void* data = workspace.staged_inputs[i] != nullptr ? workspace.staged_inputs[i]
-                                                       : run.inputs[i].data;
+    void* data =
+        workspace.staged_inputs[i] != nullptr ? workspace.staged_inputs[i] : run.inputs[i].data;
     workspace.values[program.inputs[i].value] = data != nullptr ? data : nothing;
   }
   for (u32 v = 0; v < program.value_count; ++v) {
@@ -392,7 +397,8 @@ void bind_aliases(Run& run, u32 group) {
   const Layout& layout = run.layout();
   for (u32 v = 0; v < program.value_count; ++v) {
     if (program.values[v].kind != ValueKind::alias || layout.group[v] != group) continue;
-    run.workspace->values[v] = at_offset(run.workspace->values[layout.root[v]], layout.root_offset[v]);
+    run.workspace->values[v] =
+        at_offset(run.workspace->values[layout.root[v]], layout.root_offset[v]);
   }
 }
 

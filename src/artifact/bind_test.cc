@@ -28,7 +28,8 @@ TEST_F(Bind, ChecksTheInput) {
   ingot_tensor t = x_.tensor;
   t.struct_size = 0;
   EXPECT_EQ(fail_input(t), "input 'x': struct_size is 0, expected " +
-                               std::to_string(sizeof(ingot_tensor)) + "; initialise with INGOT_INIT");
+                               std::to_string(sizeof(ingot_tensor)) +
+                               "; initialise with INGOT_INIT");
   t = x_.tensor;
   t.data = nullptr;
   EXPECT_EQ(fail_input(t), "input 'x': expected data, got null");
@@ -69,13 +70,15 @@ TEST_F(Bind, ChecksTheInputsDims) {
   Owned<float> wide(INGOT_FLOAT32, {2, 5}, std::vector<float>(10));
   EXPECT_EQ(fail_input(wide.tensor), "input 'x': dim 1: expected 4, got 5");
   Owned<float> many(INGOT_FLOAT32, {1000001, 4}, std::vector<float>(1));
-  EXPECT_EQ(fail_input(many.tensor), "input 'x': dim 0 ('batch'): expected 0..1000000, got 1000001");
+  EXPECT_EQ(fail_input(many.tensor),
+            "input 'x': dim 0 ('batch'): expected 0..1000000, got 1000001");
   Owned<float> few(INGOT_FLOAT32, {-1, 4}, std::vector<float>(1));
   EXPECT_EQ(fail_input(few.tensor), "input 'x': dim 0 ('batch'): expected 0..1000000, got -1");
   Owned<float> unlucky(INGOT_FLOAT32, {13, 4}, std::vector<float>(52));
-  EXPECT_EQ(fail_input(unlucky.tensor),
-            "run: the dims contradict what the model was compiled for: batch: expected anything but "
-            "13");
+  EXPECT_EQ(
+      fail_input(unlucky.tensor),
+      "run: the dims contradict what the model was compiled for: batch: expected anything but "
+      "13");
 }
 
 TEST_F(Bind, ChecksTheOutput) {
@@ -90,8 +93,7 @@ TEST_F(Bind, ChecksTheOutput) {
   EXPECT_EQ(fail_output(t), "output 'y': expected room for 24 bytes, got 20");
   t = y_.tensor;
   t.dims = nullptr;
-  EXPECT_EQ(fail_output(t),
-            "output 'y': expected dims or data_bytes to tell how big its data is");
+  EXPECT_EQ(fail_output(t), "output 'y': expected dims or data_bytes to tell how big its data is");
   Owned<float> wide(INGOT_FLOAT32, {2, 4}, std::vector<float>(8));
   EXPECT_EQ(fail_output(wide.tensor), "output 'y': dim 1 (3): expected 3, got 4");
   const int64_t zero[2] = {0, 1};
@@ -121,8 +123,9 @@ TEST_F(Bind, ChecksCountsAndArrays) {
   const ingot_model_api* api = layer_.api;
   ingot_tensor outputs[3] = {};
   EXPECT_EQ(api->run(layer_.model, &x_.tensor, 2, outputs, 3, nullptr), INGOT_INVALID_ARGUMENT);
-  EXPECT_EQ(layer_.error(),
-            "run: expected 1 inputs, 0 states and 3 outputs, got 2 inputs and states, and 3 outputs");
+  EXPECT_EQ(
+      layer_.error(),
+      "run: expected 1 inputs, 0 states and 3 outputs, got 2 inputs and states, and 3 outputs");
   EXPECT_EQ(api->run(layer_.model, nullptr, 1, outputs, 3, nullptr), INGOT_INVALID_ARGUMENT);
   EXPECT_EQ(layer_.error(), "run: the array of inputs or outputs is null");
   EXPECT_EQ(api->run(nullptr, &x_.tensor, 1, outputs, 3, nullptr), INGOT_INVALID_ARGUMENT);
@@ -152,9 +155,11 @@ TEST_F(Bind, ChecksTheOptions) {
 TEST_F(Bind, ChecksWorkspaceBytes) {
   uint64_t bytes = 0;
   const int64_t symbols[2] = {2000000, 0};
-  EXPECT_EQ(layer_.api->workspace_bytes(layer_.model, symbols, 1, 0, &bytes), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(layer_.api->workspace_bytes(layer_.model, symbols, 1, 0, &bytes),
+            INGOT_INVALID_ARGUMENT);
   EXPECT_EQ(layer_.error(), "workspace_bytes: expected 2 symbols, got 1 (threads 0)");
-  EXPECT_EQ(layer_.api->workspace_bytes(layer_.model, symbols, 2, 0, &bytes), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(layer_.api->workspace_bytes(layer_.model, symbols, 2, 0, &bytes),
+            INGOT_INVALID_ARGUMENT);
   EXPECT_EQ(layer_.error(),
             "workspace_bytes: 'batch': expected a multiple of 1 in 0..1000000, got 2000000");
 }
@@ -177,11 +182,12 @@ TEST_F(Bind, TakesLongerTensorStructs) {
     int64_t more[3];
   };
   Longer input = {x_.tensor, {}};
-  Longer outputs[3] = {{y_.tensor, {}}, {unknown_output(INGOT_INT64), {}},
-                       {unknown_output(INGOT_INT64), {}}};
+  Longer outputs[3] = {
+      {y_.tensor, {}}, {unknown_output(INGOT_INT64), {}}, {unknown_output(INGOT_INT64), {}}};
   input.tensor.struct_size = sizeof(Longer);
   for (Longer& output : outputs) output.tensor.struct_size = sizeof(Longer);
-  ASSERT_EQ(layer_.api->run(layer_.model, &input.tensor, 1, &outputs[0].tensor, 3, nullptr), INGOT_OK)
+  ASSERT_EQ(layer_.api->run(layer_.model, &input.tensor, 1, &outputs[0].tensor, 3, nullptr),
+            INGOT_OK)
       << layer_.error();
   EXPECT_EQ(y_.data[0], 1);  // 2 (0 + 0.5)
   layer_.api->free_output(layer_.model, outputs[1].tensor.data);

@@ -21,7 +21,8 @@ void free_set(ConstantSet* set) {
 }
 
 ingot_status fail_for_memory(i64 bytes) {
-  return fail(INGOT_RESOURCE_EXHAUSTED, "constants: no memory for %lld bytes", static_cast<ll>(bytes));
+  return fail(INGOT_RESOURCE_EXHAUSTED, "constants: no memory for %lld bytes",
+              static_cast<ll>(bytes));
 }
 
 }  // namespace
@@ -102,7 +103,8 @@ ingot_status ConstantStore::measure_prepared() {
   const Program& program = *model_.prepare;
   const Program& main = *main_.program;
   if (program.output_count != model_.prepared_count) {
-    return fail(INGOT_INVALID_MODEL, "open: %u outputs of the prepare program, %u prepared constants",
+    return fail(INGOT_INVALID_MODEL,
+                "open: %u outputs of the prepare program, %u prepared constants",
                 program.output_count, model_.prepared_count);
   }
   prepared_bytes_ = allocate_array<i64>(model_.prepared_count);
@@ -345,8 +347,8 @@ ingot_status ConstantStore::get(const char* name, ingot_tensor* value) {
   const Constant& constant = model_.constants[index];
   const i64 bytes = constant_bytes(constant);
   if (value->data == nullptr && bytes > 0) {
-    return fail(INGOT_INVALID_ARGUMENT, "constant '%s': expected room for %lld bytes, got null", name,
-                static_cast<ll>(bytes));
+    return fail(INGOT_INVALID_ARGUMENT, "constant '%s': expected room for %lld bytes, got null",
+                name, static_cast<ll>(bytes));
   }
   if (value->data_bytes != 0 && value->data_bytes >= static_cast<size_t>(bytes)) {
     if (value->dtype != constant.dtype) {
@@ -365,7 +367,8 @@ ingot_status ConstantStore::get(const char* name, ingot_tensor* value) {
     return fail(INGOT_UNSUPPORTED, "constant '%s': its original value was not kept", name);
   }
   value->rank = static_cast<i32>(constant.rank);
-  for (u32 a = 0; value->dims != nullptr && a < constant.rank; ++a) value->dims[a] = constant.dims[a];
+  for (u32 a = 0; value->dims != nullptr && a < constant.rank; ++a)
+    value->dims[a] = constant.dims[a];
   return INGOT_OK;
 }
 

@@ -51,7 +51,8 @@ class ConstantStore {
   ingot_status find_original(u32 index, const void** original);
   ingot_status prepare(const ConstantSet& set, u8* const* places, const ingot_thread_pool& pool);
   ingot_status prepare_new(ConstantSet* set, const ingot_thread_pool& pool);
-  ingot_status prepare_stripped(const ConstantSet& set, u8* writable, const ingot_thread_pool& pool);
+  ingot_status prepare_stripped(const ConstantSet& set, u8* writable,
+                                const ingot_thread_pool& pool);
 
   const Model& model_;
   const LoadedWeights& weights_;
@@ -59,10 +60,10 @@ class ConstantStore {
   ProgramRuntime* prepare_ = nullptr;
   i64* prepared_bytes_ = nullptr;  // [prepared]
   i64 prepared_total_ = 0;
-  u32* prepared_of_ = nullptr;     // [values of main] 1 + which prepared constant it lies in, or 0
-  void** aligned_ = nullptr;       // [constants] copies of originals at odd places of a source file
-  Mutex update_;                   // held while a new set is being made
-  Mutex mutex_;                    // guards current_ and the sets' counts
+  u32* prepared_of_ = nullptr;  // [values of main] 1 + which prepared constant it lies in, or 0
+  void** aligned_ = nullptr;    // [constants] copies of originals at odd places of a source file
+  Mutex update_;                // held while a new set is being made
+  Mutex mutex_;                 // guards current_ and the sets' counts
   ConstantSet* current_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// artifact/cpu.cc: reads CPUID. Source: Intel SDM vol. 2 CPUID; x86-64 psABI, micro-architecture levels.
+// artifact/cpu.cc: reads CPUID. Source: Intel SDM vol. 2 CPUID; x86-64 psABI, micro-architecture
+// levels.
 #include "artifact/cpu.h"
 
 #include <stdio.h>
@@ -52,7 +53,8 @@ u64 detect_cpu() {
   if (!has_all(basic.c, v2) || !has_all(amd.c, bit(0))) return features;
   features |= kCpuV2;
 
-  // FMA 12, MOVBE 22, OSXSAVE 27, AVX 28, F16C 29; BMI1 3, AVX2 5, BMI2 8; LZCNT amd 5; XCR0: SSE 1, YMM 2.
+  // FMA 12, MOVBE 22, OSXSAVE 27, AVX 28, F16C 29; BMI1 3, AVX2 5, BMI2 8; LZCNT amd 5; XCR0: SSE
+  // 1, YMM 2.
   const u32 v3 = bit(12) | bit(22) | bit(27) | bit(28) | bit(29);
   if (!has_all(basic.c, v3) || !has_all(extended.b, bit(3) | bit(5) | bit(8)) ||
       !has_all(amd.c, bit(5)) || (read_xcr0() & 6) != 6) {

@@ -8,7 +8,8 @@ namespace ingot::artifact {
 
 /// The x86-64 psABI levels. Each bit stands for what its level adds; the baseline is 0.
 inline constexpr u64 kCpuV2 = 1u << 0;  // SSE4.2, SSSE3, POPCNT, CMPXCHG16B
-inline constexpr u64 kCpuV3 = 1u << 1;  // AVX2, FMA, BMI1/2, F16C, LZCNT, MOVBE, and an OS that saves YMM
+inline constexpr u64 kCpuV3 =
+    1u << 1;  // AVX2, FMA, BMI1/2, F16C, LZCNT, MOVBE, and an OS that saves YMM
 inline constexpr u64 kCpuV4 = 1u << 2;  // AVX512F/BW/CD/DQ/VL, and an OS that saves ZMM
 /// What code may ask for beyond a level.
 inline constexpr u64 kCpuAvxVnni = 1u << 8;

@@ -44,8 +44,8 @@ void describe_port(const Program& program, const Port& port, ingot_dim_info*& di
   info->alignment = static_cast<u32>(dtype_alignment(port.dtype));
   info->data_dependent = program.values[port.value].needs_symbol != 0;
   for (u32 a = 0; a < port.rank; ++a) {
-    *dims++ = describe_dim(program, port.dims[a],
-                           port.dim_text == nullptr ? nullptr : port.dim_text[a]);
+    *dims++ =
+        describe_dim(program, port.dims[a], port.dim_text == nullptr ? nullptr : port.dim_text[a]);
   }
 }
 
@@ -58,9 +58,8 @@ void describe_state(const Program& program, const StatePort& port, ingot_state_i
   info->output_name = port.output_name;
   info->token_dims = port.token_dims;
   info->block_size = port.block_size;
-  info->batch = describe_dim(program, {port.fixed_batch, port.batch_symbol < 0 ? -1
-                                                                              : port.batch_symbol},
-                             nullptr);
+  info->batch = describe_dim(
+      program, {port.fixed_batch, port.batch_symbol < 0 ? -1 : port.batch_symbol}, nullptr);
   info->appended = port.appended >= 0 ? port.appended : -1;
   info->appended_symbol = port.appended >= 0 ? -1 : static_cast<i32>(-1 - port.appended);
 }
@@ -148,8 +147,13 @@ ingot_status make_tables(const Model& model, const Level* level, Tables* tables)
   }
   for (u32 i = 0; i < model.constant_count; ++i) {
     const Constant& c = model.constants[i];
-    tables->constants[i] = {sizeof(ingot_constant_info), c.dtype, static_cast<i32>(c.rank),
-                            c.replaceable, c.name, c.dims, c.offset >= 0 || c.source_file != 0};
+    tables->constants[i] = {sizeof(ingot_constant_info),
+                            c.dtype,
+                            static_cast<i32>(c.rank),
+                            c.replaceable,
+                            c.name,
+                            c.dims,
+                            c.offset >= 0 || c.source_file != 0};
   }
   return INGOT_OK;
 }

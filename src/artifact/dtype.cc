@@ -12,15 +12,15 @@ struct Dtype {
 
 // By TensorProto.DataType. Source: onnx/onnx.proto3, version 1.20.
 constexpr Dtype kDtypes[] = {
-    {"undefined", 0, 1},   {"float32", 32, 4},        {"uint8", 8, 1},
-    {"int8", 8, 1},        {"uint16", 16, 2},         {"int16", 16, 2},
-    {"int32", 32, 4},      {"int64", 64, 8},          {"string", 128, 8},
-    {"bool", 8, 1},        {"float16", 16, 2},        {"float64", 64, 8},
-    {"uint32", 32, 4},     {"uint64", 64, 8},         {"complex64", 64, 4},
-    {"complex128", 128, 8}, {"bfloat16", 16, 2},      {"float8e4m3fn", 8, 1},
-    {"float8e4m3fnuz", 8, 1}, {"float8e5m2", 8, 1},   {"float8e5m2fnuz", 8, 1},
-    {"uint4", 4, 1},       {"int4", 4, 1},            {"float4e2m1", 4, 1},
-    {"float8e8m0", 8, 1},  {"uint2", 2, 1},           {"int2", 2, 1},
+    {"undefined", 0, 1},      {"float32", 32, 4},   {"uint8", 8, 1},
+    {"int8", 8, 1},           {"uint16", 16, 2},    {"int16", 16, 2},
+    {"int32", 32, 4},         {"int64", 64, 8},     {"string", 128, 8},
+    {"bool", 8, 1},           {"float16", 16, 2},   {"float64", 64, 8},
+    {"uint32", 32, 4},        {"uint64", 64, 8},    {"complex64", 64, 4},
+    {"complex128", 128, 8},   {"bfloat16", 16, 2},  {"float8e4m3fn", 8, 1},
+    {"float8e4m3fnuz", 8, 1}, {"float8e5m2", 8, 1}, {"float8e5m2fnuz", 8, 1},
+    {"uint4", 4, 1},          {"int4", 4, 1},       {"float4e2m1", 4, 1},
+    {"float8e8m0", 8, 1},     {"uint2", 2, 1},      {"int2", 2, 1},
 };
 static_assert(sizeof(ingot_string) == 16, "a string element is a pointer and a length");
 

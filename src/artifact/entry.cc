@@ -96,11 +96,12 @@ ingot_status check_arrays(const ingot_model& model, const Tensors& inputs, const
   const Program& program = *model.description->main;
   if (inputs.count != program.input_count + program.state_count ||
       outputs.count != program.output_count) {
-    return fail(INGOT_INVALID_ARGUMENT,
-                "run: expected %u inputs, %u states and %u outputs, got %u inputs and states, and %u "
-                "outputs",
-                program.input_count, program.state_count, program.output_count, inputs.count,
-                outputs.count);
+    return fail(
+        INGOT_INVALID_ARGUMENT,
+        "run: expected %u inputs, %u states and %u outputs, got %u inputs and states, and %u "
+        "outputs",
+        program.input_count, program.state_count, program.output_count, inputs.count,
+        outputs.count);
   }
   if ((inputs.count > 0 && inputs.first == nullptr) ||
       (outputs.count > 0 && outputs.first == nullptr)) {
@@ -112,7 +113,8 @@ ingot_status check_arrays(const ingot_model& model, const Tensors& inputs, const
 Tensors view_tensors(const ingot_tensor* tensors, u32 count) {
   const u32 bytes = sizeof(ingot_tensor);
   u32 stride = bytes;
-  if (count > 0 && tensors != nullptr && tensors->struct_size > bytes) stride = tensors->struct_size;
+  if (count > 0 && tensors != nullptr && tensors->struct_size > bytes)
+    stride = tensors->struct_size;
   return {reinterpret_cast<u8*>(const_cast<ingot_tensor*>(tensors)), count, stride};
 }
 
@@ -121,7 +123,8 @@ ingot_status check_run_options(const ingot_run_options& options) {
     return fail(INGOT_INVALID_ARGUMENT, "run: stream: expected null for the target cpu");
   }
   if (options.threads < 0) {
-    return fail(INGOT_INVALID_ARGUMENT, "run: threads: expected at least 0, got %d", options.threads);
+    return fail(INGOT_INVALID_ARGUMENT, "run: threads: expected at least 0, got %d",
+                options.threads);
   }
   if (options.deadline_ns < 0) {
     return fail(INGOT_INVALID_ARGUMENT, "run: deadline_ns: expected at least 0, got %lld",

@@ -67,12 +67,14 @@ ingot_status map_file(const char* path, const char* what, MappedFile* file) {
   *file = {};
   // Not blocking, in case it is a pipe, which then cannot be measured.
   const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return fail(INGOT_IO, "%s '%s': cannot open: %s", what, path, strerror(errno));
+  if (descriptor < 0)
+    return fail(INGOT_IO, "%s '%s': cannot open: %s", what, path, strerror(errno));
   char first;
   const bool readable = pread(descriptor, &first, 1, 0) >= 0;  // a directory is not
   const off_t bytes = readable ? lseek(descriptor, 0, SEEK_END) : -1;
   void* data = MAP_FAILED;
-  if (bytes > 0) data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (bytes > 0)
+    data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int error = errno;
   close(descriptor);
   if (bytes == 0) return fail(INGOT_IO, "%s '%s': the file is empty", what, path);
@@ -92,8 +94,10 @@ ingot_status join_path(const char* folder, const char* name, char* path, size_t 
   char own[4096];
   if (folder == nullptr) {
     if (!find_own_folder(own, sizeof own)) {
-      return fail(INGOT_IO, "open: '%s' lies beside the library, but the library was loaded from "
-                  "memory; name its place in the open options", name);
+      return fail(INGOT_IO,
+                  "open: '%s' lies beside the library, but the library was loaded from "
+                  "memory; name its place in the open options",
+                  name);
     }
     folder = own;
   }

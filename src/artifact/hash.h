@@ -94,8 +94,8 @@ inline Hash hash_9_to_16(const u8* in, u64 length) {
   const u128 product = static_cast<u128>(read64(in) ^ last ^ key64(32, 40)) * kPrime64[1];
   u64 low = static_cast<u64>(product) + ((length - 1) << 54);
   last ^= key64(48, 56);
-  const u64 high = static_cast<u64>(product >> 64) + last +
-                   (last & 0xffffffffu) * (kPrime32[2] - 1);
+  const u64 high =
+      static_cast<u64>(product >> 64) + last + (last & 0xffffffffu) * (kPrime32[2] - 1);
   low ^= __builtin_bswap64(high);
   const u128 second = static_cast<u128>(low) * kPrime64[2];
   return {avalanche(static_cast<u64>(second)),
@@ -153,7 +153,8 @@ inline void scramble(u64* sums) {
 
 inline u64 merge(const u64* sums, const u8* secret, u64 start) {
   for (int i = 0; i < 4; ++i) {
-    start += fold(sums[2 * i] ^ read64(secret + 16 * i), sums[2 * i + 1] ^ read64(secret + 16 * i + 8));
+    start +=
+        fold(sums[2 * i] ^ read64(secret + 16 * i), sums[2 * i + 1] ^ read64(secret + 16 * i + 8));
   }
   return avalanche(start);
 }

@@ -418,7 +418,8 @@ TEST(Layer, ManyThreadsRunWhileConstantsAreSwapped) {
         const int64_t batch = t < 4 ? 5 + t : 3000 + t;
         Owned<float> x(INGOT_FLOAT32, {batch, 4}, make_x(batch));
         const Expected one = compute(x.data);
-        Owned<float> y(INGOT_FLOAT32, {batch, 3}, std::vector<float>(static_cast<size_t>(3 * batch)));
+        Owned<float> y(INGOT_FLOAT32, {batch, 3},
+                       std::vector<float>(static_cast<size_t>(3 * batch)));
         ingot_tensor outputs[3] = {y.tensor, unknown_output(INGOT_INT64),
                                    unknown_output(INGOT_INT64)};
         ASSERT_EQ(fixture.api->run(fixture.model, &x.tensor, 1, outputs, 3, nullptr), INGOT_OK)

@@ -20,8 +20,8 @@ struct Carver {
 
 ingot_status check_ranks(const Program& program) {
   for (u32 i = 0; i < program.input_count + program.output_count; ++i) {
-    const Port& port = i < program.input_count ? program.inputs[i]
-                                               : program.outputs[i - program.input_count];
+    const Port& port =
+        i < program.input_count ? program.inputs[i] : program.outputs[i - program.input_count];
     if (port.rank <= kMaxRank) continue;
     return fail(INGOT_INVALID_MODEL, "open: '%s' has %u dims, expected at most %u", port.name,
                 port.rank, kMaxRank);
@@ -135,7 +135,8 @@ ingot_status make_layout(const Program& program, Layout* layout) {
   for (u32 s = 0; s < program.symbol_count; ++s) {
     const Symbol& symbol = program.symbols[s];
     if (layout->bound[s] == 0 && !symbol.data_dependent && symbol.lo != symbol.hi) {
-      return fail(INGOT_INVALID_MODEL, "open: no input tells the value of symbol '%s'", symbol.name);
+      return fail(INGOT_INVALID_MODEL, "open: no input tells the value of symbol '%s'",
+                  symbol.name);
     }
   }
   return group_values(layout);

@@ -17,12 +17,12 @@ struct Layout {
   i64* root_offset;  // [values] where in the root's memory
   u32* first_step;   // [values] of a root: lifetime with all of its aliases, both ends included
   u32* last_step;
-  u32* group;        // [values] 0: the size is known from the inputs; g: when group_step[g - 1] knows
+  u32* group;  // [values] 0: the size is known from the inputs; g: when group_step[g - 1] knows
   u32 group_count;
-  u32* group_step;   // [groups] the steps that define symbols, in order
-  u32 most_operands; // of any step
-  u8* bound;         // [symbols] 1 if an input or state tells its value
-  void* memory;      // behind all of the arrays
+  u32* group_step;    // [groups] the steps that define symbols, in order
+  u32 most_operands;  // of any step
+  u8* bound;          // [symbols] 1 if an input or state tells its value
+  void* memory;       // behind all of the arrays
 };
 
 /// Errors: invalid_model if the program contradicts itself, resource_exhausted.

@@ -68,8 +68,10 @@ ingot_status choose_pool(const ingot_open_options& options, ingot_model* model) 
 ingot_status open_constants(ingot_model* model) {
   void* memory = allocate(sizeof(ConstantStore));
   if (memory == nullptr) return fail(INGOT_RESOURCE_EXHAUSTED, "open: no memory for constants");
-  model->constants = new (In{memory}) ConstantStore(*model->description, model->weights, *model->main);
-  return model->constants->open(model->level->prepare_kernels, model->weights.writable, *model->pool);
+  model->constants =
+      new (In{memory}) ConstantStore(*model->description, model->weights, *model->main);
+  return model->constants->open(model->level->prepare_kernels, model->weights.writable,
+                                *model->pool);
 }
 
 ingot_status open_parts(const ingot_open_options& options, ingot_model* model) {
@@ -86,8 +88,8 @@ ingot_status open_parts(const ingot_open_options& options, ingot_model* model) {
     return fail(INGOT_INVALID_ARGUMENT, "open: max_concurrent_runs: expected at least 0, got %d",
                 options.max_concurrent_runs);
   }
-  const i32 runs = options.max_concurrent_runs > 0 ? options.max_concurrent_runs
-                                                   : kDefaultConcurrentRuns;
+  const i32 runs =
+      options.max_concurrent_runs > 0 ? options.max_concurrent_runs : kDefaultConcurrentRuns;
   status = make_program_runtime(*description.main, model->level->kernels, runs, &model->main);
   if (status == INGOT_OK) status = choose_pool(options, model);
   if (status == INGOT_OK) status = load_weights(description, options, &model->weights);
@@ -105,9 +107,10 @@ ingot_status check_pool(const ingot_thread_pool& pool, const char* where) {
       pool.parallel_for != nullptr) {
     return INGOT_OK;
   }
-  return fail(INGOT_INVALID_ARGUMENT,
-              "%s: the thread pool must have its struct_size, a size of at least 1 and a parallel_for",
-              where);
+  return fail(
+      INGOT_INVALID_ARGUMENT,
+      "%s: the thread pool must have its struct_size, a size of at least 1 and a parallel_for",
+      where);
 }
 
 ingot_status copy_options(const void* options, void* defaults, size_t bytes, const char* where) {
@@ -116,7 +119,8 @@ ingot_status copy_options(const void* options, void* defaults, size_t bytes, con
   memcpy(&given, options, sizeof given);
   if (given < sizeof given) {
     return fail(INGOT_INVALID_ARGUMENT,
-                "%s: the options' struct_size is %u; initialise them with INGOT_INIT", where, given);
+                "%s: the options' struct_size is %u; initialise them with INGOT_INIT", where,
+                given);
   }
   memcpy(defaults, options, given < bytes ? given : bytes);
   return INGOT_OK;
@@ -138,7 +142,8 @@ ingot_status check_usable(const ingot_model* model, const char* where) {
 
 ingot_status open_model(const Model& description, const ingot_open_options* options,
                         ingot_model** result) {
-  if (result == nullptr) return fail(INGOT_INVALID_ARGUMENT, "open: expected a place for the model");
+  if (result == nullptr)
+    return fail(INGOT_INVALID_ARGUMENT, "open: expected a place for the model");
   *result = nullptr;
   ingot_open_options chosen = {};
   ingot_status status = copy_options(options, &chosen, sizeof chosen, "open");

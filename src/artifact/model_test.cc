@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "artifact/test_fixture.h"
 #include "artifact/program.h"
+#include "artifact/test_fixture.h"
 
 namespace ingot::artifact {
 namespace {

@@ -170,8 +170,8 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
     release(plan);
     return fail(INGOT_RESOURCE_EXHAUSTED,
                 "run: the values for these dims need %s%lld bytes, this machine has %lld",
-                arena_bytes == kTooManyBytes ? "at least " : "", static_cast<long long>(arena_bytes),
-                static_cast<long long>(machine_bytes()));
+                arena_bytes == kTooManyBytes ? "at least " : "",
+                static_cast<long long>(arena_bytes), static_cast<long long>(machine_bytes()));
   }
 
   // The first defining step's own work still depends on the inputs alone.
@@ -179,7 +179,8 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
   for (u32 s = 0; s < plan->known_steps; ++s) {
     if (program.steps[s].work == nullptr) continue;
     plan->work[s] = program.steps[s].work(symbols);
-    plan->scratch_bytes = max(plan->scratch_bytes, round_up(plan->work[s].scratch_bytes, kAlignment));
+    plan->scratch_bytes =
+        max(plan->scratch_bytes, round_up(plan->work[s].scratch_bytes, kAlignment));
   }
   *result = plan;
   return INGOT_OK;

@@ -10,12 +10,12 @@ struct Interval {
   u32 value;
   u32 first_step, last_step;  // both included
   i64 bytes;
-  i64 offset;                 // the answer: a multiple of kAlignment
+  i64 offset;  // the answer: a multiple of kAlignment
 };
 
-/// Gives each interval an offset such that no two that are alive at once overlap: the largest first,
-/// each into the smallest hole that holds it. Returns the bytes needed altogether, or kTooManyBytes.
-/// `order` has room for `count` numbers. The intervals change their order.
+/// Gives each interval an offset such that no two that are alive at once overlap: the largest
+/// first, each into the smallest hole that holds it. Returns the bytes needed altogether, or
+/// kTooManyBytes. `order` has room for `count` numbers. The intervals change their order.
 i64 place_intervals(Interval* intervals, u32 count, u32* order);
 
 /// The arena and the work of a program for concrete symbols. Immutable once made.
@@ -42,8 +42,8 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  /// The plan for these symbols; give it back with release_plan(). Data-dependent symbols must be 0.
-  /// Errors: resource_exhausted when the sizes exceed any memory.
+  /// The plan for these symbols; give it back with release_plan(). Data-dependent symbols must be
+  /// 0. Errors: resource_exhausted when the sizes exceed any memory.
   ingot_status acquire(const i64* symbols, const Plan** plan);
   void release_plan(const Plan* plan);
 

@@ -91,9 +91,15 @@ TEST(Cpu, PrintsLevelsAndFeatures) {
 // The compiler's own detection is another reading of the same manual.
 TEST(Cpu, DetectsWhatTheCompilersLibraryDetects) {
   const u64 features = detect_cpu();
-  EXPECT_EQ((features & kCpuV3) != 0, __builtin_cpu_supports("x86-64-v3") != 0);
-  EXPECT_EQ((features & kCpuV4) != 0, __builtin_cpu_supports("x86-64-v4") != 0);
-  EXPECT_EQ((features & kCpuAvx512Vnni) != 0, __builtin_cpu_supports("avx512vnni") != 0);
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  EXPECT_EQ((features & kCpuV2) != 0, __builtin_cpu_supports("sse4.2") != 0);
+  EXPECT_EQ((features & kCpuV3) != 0, v3);
+  EXPECT_EQ((features & kCpuV4) != 0, v4);
+  EXPECT_EQ((features & kCpuAvx512Vnni) != 0, v4 && __builtin_cpu_supports("avx512vnni"));
 }
 #endif
 
@@ -102,8 +108,8 @@ TEST(Threads, RunEachTaskOnce) {
   for (int round = 0; round < 500; ++round) {
     std::vector<int> runs(4);
     pool.parallel_for(
-        1 + round % 4, [](void* context, i64 i) { ++(*static_cast<std::vector<int>*>(context))[i]; },
-        &runs);
+        1 + round % 4,
+        [](void* context, i64 i) { ++(*static_cast<std::vector<int>*>(context))[i]; }, &runs);
     for (int i = 0; i < 4; ++i) ASSERT_EQ(runs[i], i <= round % 4 ? 1 : 0);
   }
 }

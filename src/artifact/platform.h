@@ -1,4 +1,5 @@
-// artifact/platform.h: the little of the system that the runtime needs: locks, futexes, clock, memory.
+// artifact/platform.h: the little of the system that the runtime needs: locks, futexes, clock,
+// memory.
 //
 // The runtime links libc, libm and libpthread alone, so it has no <atomic> or <mutex>; the builtins
 // below mean the same and are understood by the sanitizers.
@@ -12,7 +13,7 @@
 
 namespace ingot::artifact {
 
-inline constexpr i64 kAlignment = 64;       // of every value in an arena: a cache line, a ZMM register
+inline constexpr i64 kAlignment = 64;  // of every value in an arena: a cache line, a ZMM register
 inline constexpr i64 kPageBytes = 4096;
 inline constexpr i64 kHugePageBytes = 2 << 20;
 

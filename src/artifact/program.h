@@ -48,7 +48,7 @@ using WorkFn = Work (*)(const i64* symbols);
 /// What a routine (a plain C++ function of the runtime library, run by one thread) sees. It may set
 /// the symbols that its step defines, then asks for the memory of its outputs.
 struct RoutineArgs {
-  void** values;           // one pointer per operand of the step; outputs are set by allocate_outputs
+  void** values;  // one pointer per operand of the step; outputs are set by allocate_outputs
   i64* symbols;
   const i64* attributes;  // the step's literal arguments
   /// Makes the step's output values available after the symbols it defines were set. 0: no memory.
@@ -74,10 +74,10 @@ struct Step {
   WorkFn work;             // kernels only
   RoutineFn routine;       // or null: kernel number `kernel` of the level's table
   u32 kernel;
-  const u32* operands;     // value numbers: inputs, then outputs
+  const u32* operands;  // value numbers: inputs, then outputs
   u32 operand_count;
-  const i64* attributes;   // routines only
-  u32 first_symbol, symbol_count;  // symbols that this step defines (data-dependent sizes)
+  const i64* attributes;                  // routines only
+  u32 first_symbol, symbol_count;         // symbols that this step defines (data-dependent sizes)
   double flops_per_unit, bytes_per_unit;  // for profiles, 0 if unknown
 };
 
@@ -92,9 +92,10 @@ enum class ValueKind : u8 {
 
 struct Value {
   ValueKind kind;
-  u32 base;        // alias: the value whose memory this is; input, output: its port number; state: its state number
-  u32 plane;       // state: 0 data, 1 block table (i32), 2 lengths (i64)
-  i64 offset;      // constant: byte offset in the weights; alias: byte offset in the base
+  u32 base;    // alias: the value whose memory this is; input, output: its port number; state: its
+               // state number
+  u32 plane;   // state: 0 data, 1 block table (i32), 2 lengths (i64)
+  i64 offset;  // constant: byte offset in the weights; alias: byte offset in the base
   u32 first_step;  // arena and output: lifetime, both ends included
   u32 last_step;
   u32 needs_symbol;  // 1 + the last data-dependent symbol its size needs, or 0
@@ -108,40 +109,41 @@ struct Dim {
 
 struct Symbol {
   const char* name;
-  i64 lo, hi;     // both included
-  i64 divisor;    // the value is a multiple of it
+  i64 lo, hi;   // both included
+  i64 divisor;  // the value is a multiple of it
   bool data_dependent;
 };
 
 struct Port {
   const char* name;
-  i32 dtype;       // ONNX TensorProto numbering
+  i32 dtype;  // ONNX TensorProto numbering
   u32 rank;
-  const Dim* dims;  // inputs: fixed or a symbol. Outputs: fixed, a symbol, or symbol -2 - k: expression
-                    // number k of output_dims
+  const Dim* dims;  // inputs: fixed or a symbol. Outputs: fixed, a symbol, or symbol -2 - k:
+                    // expression number k of output_dims
   const char* const* dim_text;  // per dim, the expression as a person reads it
-  u32 value;       // number in the program
+  u32 value;                    // number in the program
 };
 
 enum class StateLayout : u8 { contiguous, paged };
 
 /// A state: B sequences of tokens, each token `token_elements` elements (H x D).
-/// Planes: data [B, capacity, token] or pool [blocks, block_size, token]; table [B, max_blocks]; lengths [B].
+/// Planes: data [B, capacity, token] or pool [blocks, block_size, token]; table [B, max_blocks];
+/// lengths [B].
 struct StatePort {
   const char* name;         // of the input
   const char* output_name;  // of the output that continues it
   i32 dtype;
   StateLayout layout;
   u32 token_rank;
-  const i64* token_dims;    // H, D
-  i64 block_size;           // paged
-  i32 batch_symbol;         // symbol bound from the caller's struct; < 0: fixed_batch
+  const i64* token_dims;  // H, D
+  i64 block_size;         // paged
+  i32 batch_symbol;       // symbol bound from the caller's struct; < 0: fixed_batch
   i64 fixed_batch;
-  i32 capacity_symbol;      // contiguous: capacity; paged: blocks in the pool
-  i32 table_symbol;         // paged: max_blocks, the row length of the table
-  i32 max_length_symbol;    // < 0, or a symbol bound to the largest length before the run
-  i64 appended;             // tokens that one run appends, or -1 - s: the value of symbol s
-  u32 data, table, lengths; // value numbers
+  i32 capacity_symbol;       // contiguous: capacity; paged: blocks in the pool
+  i32 table_symbol;          // paged: max_blocks, the row length of the table
+  i32 max_length_symbol;     // < 0, or a symbol bound to the largest length before the run
+  i64 appended;              // tokens that one run appends, or -1 - s: the value of symbol s
+  u32 data, table, lengths;  // value numbers
 };
 
 /// A condition on the symbols that the compiled code relies on.
@@ -176,8 +178,8 @@ struct Program {
 
 /// Code for one instruction set level.
 struct Level {
-  const char* name;   // "x86-64-v3"
-  u64 features;       // bits of artifact/cpu.h that the machine must have
+  const char* name;                 // "x86-64-v3"
+  u64 features;                     // bits of artifact/cpu.h that the machine must have
   const KernelFn* kernels;          // of the main program
   const KernelFn* prepare_kernels;  // of the prepare program, or null
 };
@@ -189,17 +191,17 @@ struct Constant {
   u32 rank;
   const i64* dims;
   bool replaceable;
-  u32 prepare_input;   // its input of the prepare program, when replaceable
-  i64 offset;          // of its original bytes in the weights, or -1 if they are not kept
-  u32 source_file;     // stripped: 1 + number of the source file that holds its bytes, or 0
-  u64 source_offset;   // stripped: where in that file, little-endian and dense
+  u32 prepare_input;  // its input of the prepare program, when replaceable
+  i64 offset;         // of its original bytes in the weights, or -1 if they are not kept
+  u32 source_file;    // stripped: 1 + number of the source file that holds its bytes, or 0
+  u64 source_offset;  // stripped: where in that file, little-endian and dense
 };
 
 /// A file of the original model, which stripped weights are read from again.
 struct SourceFile {
   const char* name;  // beside the artefact, or in the folder that the load option names
   u64 bytes;
-  u64 hash[2];       // xxh3-128 of the whole file
+  u64 hash[2];  // xxh3-128 of the whole file
 };
 
 /// Where one prepared constant of the main program lies in the weights.
@@ -217,11 +219,11 @@ enum class WeightsKind : u8 { none, embedded, separate, stripped };
 
 struct Weights {
   WeightsKind kind;
-  const u8* embedded;      // embedded: the bytes, aligned to 4096
+  const u8* embedded;  // embedded: the bytes, aligned to 4096
   u64 bytes;
-  const char* file_name;   // separate: beside the artefact
-  u64 hash[2];             // xxh3-128 of the bytes: {low, high}
-  u64 embedded_bytes;      // stripped: so many first bytes of the weights are embedded all the same
+  const char* file_name;  // separate: beside the artefact
+  u64 hash[2];            // xxh3-128 of the bytes: {low, high}
+  u64 embedded_bytes;     // stripped: so many first bytes of the weights are embedded all the same
 };
 
 /// What a separate weights file begins with; the weights follow at kWeightsHeaderBytes.
@@ -238,13 +240,13 @@ inline constexpr u32 kWeightsHeaderBytes = 4096;
 
 struct Model {
   u32 struct_size;
-  u32 format;              // kFormat
+  u32 format;  // kFormat
   const char* name;
-  const char* hash;        // hex, of the model file
-  const char* target;      // "cpu"
+  const char* hash;    // hex, of the model file
+  const char* target;  // "cpu"
   const char* toolchain;
   const char* compiler_version;
-  const Level* levels;     // best first
+  const Level* levels;  // best first
   u32 level_count;
   const Program* main;
   const Program* prepare;  // null unless updatable: constants -> prepared constants

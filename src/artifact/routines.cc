@@ -21,9 +21,12 @@ ZeroTest zero_test(i32 dtype) {
     case INGOT_BFLOAT16:
     case INGOT_FLOAT8E4M3FN:
     case INGOT_FLOAT8E5M2:
-    case INGOT_FLOAT4E2M1: return {bits, u64{1} << (bits - 1)};
-    case INGOT_COMPLEX64: return {bits, u64{1} << 31 | u64{1} << 63};
-    default: return {bits, 0};
+    case INGOT_FLOAT4E2M1:
+      return {bits, u64{1} << (bits - 1)};
+    case INGOT_COMPLEX64:
+      return {bits, u64{1} << 31 | u64{1} << 63};
+    default:
+      return {bits, 0};
   }
 }
 

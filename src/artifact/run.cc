@@ -11,15 +11,16 @@ namespace {
 using ll = long long;
 
 ingot_status fail_interrupted(const Run& run, ingot_status status) {
-  const char* why = status == INGOT_CANCELLED ? "cancelled by the caller" : "the deadline has passed";
+  const char* why =
+      status == INGOT_CANCELLED ? "cancelled by the caller" : "the deadline has passed";
   return fail(status, "run: %s at step %u of %u ('%s')", why, run.step, run.program().step_count,
               run.program().steps[run.step].name);
 }
 
 // Memory for the planned values and each thread's scratch: the caller's, or the workspace's own.
 ingot_status provide_arena(Run& run, void** arena, void** scratch) {
-  const i64 needed = add_size(run.plan->arena_bytes,
-                              multiply_size(run.plan->scratch_bytes, run.threads));
+  const i64 needed =
+      add_size(run.plan->arena_bytes, multiply_size(run.plan->scratch_bytes, run.threads));
   const ingot_run_options& options = *run.options;
   if (options.workspace != nullptr) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(options.workspace);
@@ -49,9 +50,10 @@ ingot_status check_defined_symbols(const Run& run, const Step& step) {
     const Symbol& symbol = run.program().symbols[s];
     const i64 got = run.workspace->symbols[s];
     if (got >= symbol.lo && got <= symbol.hi) continue;
-    return fail(INGOT_INVALID_ARGUMENT, "run: step '%s' of %s: '%s' became %lld, expected %lld..%lld",
-                step.name, step.provenance, symbol.name, static_cast<ll>(got),
-                static_cast<ll>(symbol.lo), static_cast<ll>(symbol.hi));
+    return fail(INGOT_INVALID_ARGUMENT,
+                "run: step '%s' of %s: '%s' became %lld, expected %lld..%lld", step.name,
+                step.provenance, symbol.name, static_cast<ll>(got), static_cast<ll>(symbol.lo),
+                static_cast<ll>(symbol.hi));
   }
   return INGOT_OK;
 }
@@ -74,10 +76,9 @@ ingot_status make_group_ready(Run& run, u32 group) {
   u32 count = 0;
   for (u32 v = 0; v < program.value_count; ++v) {
     if (program.values[v].kind != ValueKind::arena || layout.group[v] != group) continue;
-    workspace.intervals[count++] = {v, layout.first_step[v], layout.last_step[v],
-                                    workspace.late_bytes[v] < 0 ? kTooManyBytes
-                                                                : workspace.late_bytes[v],
-                                    0};
+    workspace.intervals[count++] = {
+        v, layout.first_step[v], layout.last_step[v],
+        workspace.late_bytes[v] < 0 ? kTooManyBytes : workspace.late_bytes[v], 0};
   }
   const i64 bytes = place_intervals(workspace.intervals, count, workspace.order);
   Buffer& late = workspace.late[group - 1];
@@ -110,8 +111,13 @@ int allocate_outputs(void* context) {
 
 ingot_status run_routine(Run& run, const Step& step) {
   const char* error = nullptr;
-  RoutineArgs args = {run.workspace->operands, run.workspace->symbols, step.attributes,
-                      allocate_outputs, &run, &error, step.first_symbol};
+  RoutineArgs args = {run.workspace->operands,
+                      run.workspace->symbols,
+                      step.attributes,
+                      allocate_outputs,
+                      &run,
+                      &error,
+                      step.first_symbol};
   run.status = INGOT_OK;
   const int status = step.routine(args);
   if (run.status != INGOT_OK) return run.status;
@@ -162,8 +168,8 @@ ingot_status run_step(Run& run, void* scratch) {
   event.threads = 1;
   gather_operands(run);
   if (sink.step != nullptr) event.start_ns = now_ns();
-  const ingot_status status = step.routine != nullptr ? run_routine(run, step)
-                                                      : run_kernel(run, step, scratch, &event);
+  const ingot_status status =
+      step.routine != nullptr ? run_routine(run, step) : run_kernel(run, step, scratch, &event);
   if (status != INGOT_OK || sink.step == nullptr) return status;
   event.end_ns = now_ns();
   event.struct_size = sizeof event;

@@ -38,8 +38,8 @@ struct Tensors {
 struct Run {
   ProgramRuntime* runtime;
   Workspace* workspace;
-  const u8* weights;               // base of the constants' offsets
-  const void* const* replacements; // [values] new places of constants, or null, or null for each
+  const u8* weights;                // base of the constants' offsets
+  const void* const* replacements;  // [values] new places of constants, or null, or null for each
   Tensors inputs, outputs;
   const ingot_run_options* options;
   const ingot_thread_pool* pool;

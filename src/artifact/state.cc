@@ -46,8 +46,8 @@ ingot_status check_struct(const StatePort& port, const ingot_tensor& tensor) {
   const ingot_state& state = *static_cast<const ingot_state*>(tensor.data);
   if (state.struct_size < sizeof(ingot_state)) {
     return fail(INGOT_INVALID_ARGUMENT,
-                "state '%s': struct_size is %u, expected %zu; initialise with INGOT_INIT", port.name,
-                state.struct_size, sizeof(ingot_state));
+                "state '%s': struct_size is %u, expected %zu; initialise with INGOT_INIT",
+                port.name, state.struct_size, sizeof(ingot_state));
   }
   const bool paged = port.layout == StateLayout::paged;
   if (state.layout != (paged ? INGOT_STATE_PAGED : INGOT_STATE_CONTIGUOUS)) {
@@ -70,8 +70,9 @@ ingot_status bind_size(Run& run, const StatePort& port, const char* what, i32 sy
   u32& source = run.workspace->bound_port[symbol];
   if (source != ~0u) {
     if (bound == got) return INGOT_OK;
-    return fail(INGOT_INVALID_ARGUMENT, "state '%s': %s ('%s'): expected %lld as elsewhere, got %lld",
-                port.name, what, declared.name, static_cast<ll>(bound), static_cast<ll>(got));
+    return fail(INGOT_INVALID_ARGUMENT,
+                "state '%s': %s ('%s'): expected %lld as elsewhere, got %lld", port.name, what,
+                declared.name, static_cast<ll>(bound), static_cast<ll>(got));
   }
   if (got < declared.lo || got > declared.hi ||
       (declared.divisor > 1 && got % declared.divisor != 0)) {
@@ -111,7 +112,8 @@ ingot_status check_pointers(const StatePort& port, const ingot_state& state) {
   return INGOT_OK;
 }
 
-ingot_status check_blocks(const StatePort& port, const ingot_state& state, i64 sequence, i64 tokens) {
+ingot_status check_blocks(const StatePort& port, const ingot_state& state, i64 sequence,
+                          i64 tokens) {
   const i64 blocks = (tokens + port.block_size - 1) / port.block_size;
   for (i64 k = 0; k < blocks; ++k) {
     const i32 block = state.block_table[sequence * state.max_blocks + k];

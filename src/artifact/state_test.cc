@@ -54,10 +54,10 @@ TEST_F(States, GrowUntilTheyAreFull) {
     ASSERT_EQ(run(first), INGOT_OK) << cache_.error();
     total += first;
     const float count = static_cast<float>(step + 1);
-    EXPECT_EQ(sums_, (std::vector<float>{total, total + 10 * count, 2 * total,
-                                         2 * (total + 10 * count), total + 20 * count,
-                                         total + 30 * count, 2 * (total + 20 * count),
-                                         2 * (total + 30 * count)}));
+    EXPECT_EQ(sums_,
+              (std::vector<float>{total, total + 10 * count, 2 * total, 2 * (total + 10 * count),
+                                  total + 20 * count, total + 30 * count, 2 * (total + 20 * count),
+                                  2 * (total + 30 * count)}));
     EXPECT_EQ(lengths_[0], step + 1);  // shared by both states, advanced once
     EXPECT_EQ(lengths_[1], step + 1);
   }
@@ -96,7 +96,8 @@ TEST_F(States, ChecksSizesAndPointers) {
   EXPECT_EQ(fail(), "state 'past': batch ('batch'): expected 2 as elsewhere, got 3");
   past_.batch = 2;
   past_.capacity = -1;
-  EXPECT_EQ(fail(), "state 'past': capacity ('capacity'): expected a multiple of 1 in 0..1000, got -1");
+  EXPECT_EQ(fail(),
+            "state 'past': capacity ('capacity'): expected a multiple of 1 in 0..1000, got -1");
   past_.capacity = 6;
   past_.data = nullptr;
   EXPECT_EQ(fail(), "state 'past': expected data, got null");

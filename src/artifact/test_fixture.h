@@ -28,7 +28,8 @@ inline std::string fixture_path(const std::string& name) {
 /// An open model of a fixture, closed at the end.
 class Fixture {
  public:
-  explicit Fixture(const std::string& name, ingot_open_options options = INGOT_INIT(ingot_open_options))
+  explicit Fixture(const std::string& name,
+                   ingot_open_options options = INGOT_INIT(ingot_open_options))
       : api(load_fixture(fixture_path(name))) {
     EXPECT_EQ(api->open(&options, &model), INGOT_OK) << api->last_error();
   }

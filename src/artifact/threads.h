@@ -53,10 +53,10 @@ class ThreadPool {
   i32 started_ = 1;  // threads there are, the caller included
   i32 process_;      // pid that the threads belong to
   bool stopping_ = false;
-  Mutex busy_;       // held by the one caller whose job runs: guards task_, context_, started_
+  Mutex busy_;  // held by the one caller whose job runs: guards task_, context_, started_
   void (*task_)(void*, i64) = nullptr;
   void* context_ = nullptr;
-  alignas(64) u32 epoch_ = 0;     // number of the job; workers sleep on it
+  alignas(64) u32 epoch_ = 0;  // number of the job; workers sleep on it
   alignas(64) u32 sleepers_ = 0;
   alignas(64) u32 unfinished_ = 0;  // indices taken by workers or not yet taken
   Claim claims_[kMaxSize];
@@ -85,10 +85,10 @@ struct StepJob {
   KernelFn kernel;
   void* const* values;  // the step's operands
   const i64* symbols;
-  void* scratch;        // [threads][scratch_bytes]
-  i64 scratch_bytes;    // a multiple of 64
+  void* scratch;      // [threads][scratch_bytes]
+  i64 scratch_bytes;  // a multiple of 64
   Work work;
-  i32 threads;          // by choose_threads()
+  i32 threads;  // by choose_threads()
   const Interrupt* interrupt;
 };
 

@@ -16,8 +16,9 @@ Hash expected_hash(const u64* hash) {
 ingot_status check_header(const Model& model, const char* path, const MappedFile& file) {
   WeightsHeader header;
   if (file.bytes < static_cast<i64>(sizeof header)) {
-    return fail(INGOT_INVALID_MODEL, "weights '%s': expected a file of Ingot weights, got %lld bytes",
-                path, static_cast<long long>(file.bytes));
+    return fail(INGOT_INVALID_MODEL,
+                "weights '%s': expected a file of Ingot weights, got %lld bytes", path,
+                static_cast<long long>(file.bytes));
   }
   memcpy(&header, file.data, sizeof header);
   if (memcmp(header.magic, kWeightsMagic, sizeof header.magic) != 0) {
@@ -73,11 +74,12 @@ ingot_status map_sources(const Model& model, const ingot_open_options& options,
     if (status == INGOT_OK) status = map_file(path, "original weights", &weights->sources[i]);
     if (status != INGOT_OK) return status;
     if (static_cast<u64>(weights->sources[i].bytes) != source.bytes) {
-      return fail(INGOT_INVALID_MODEL,
-                  "original weights '%s': expected the %llu bytes that the model was compiled from, "
-                  "the file has %lld",
-                  path, static_cast<unsigned long long>(source.bytes),
-                  static_cast<long long>(weights->sources[i].bytes));
+      return fail(
+          INGOT_INVALID_MODEL,
+          "original weights '%s': expected the %llu bytes that the model was compiled from, "
+          "the file has %lld",
+          path, static_cast<unsigned long long>(source.bytes),
+          static_cast<long long>(weights->sources[i].bytes));
     }
   }
   return INGOT_OK;
@@ -93,8 +95,8 @@ u8* map_anonymous(LoadedWeights* weights, u64 bytes) {
   madvise(memory, static_cast<size_t>(total), MADV_HUGEPAGE);
   weights->huge = memory;
   weights->huge_bytes = total;
-  return reinterpret_cast<u8*>(round_up(static_cast<i64>(reinterpret_cast<uintptr_t>(memory)),
-                                        kHugePageBytes));
+  return reinterpret_cast<u8*>(
+      round_up(static_cast<i64>(reinterpret_cast<uintptr_t>(memory)), kHugePageBytes));
 }
 
 ingot_status fail_for_memory(const Model& model) {
@@ -119,10 +121,14 @@ ingot_status load_stripped(const Model& model, const ingot_open_options& options
 
 const char* weights_kind_name(WeightsKind kind) {
   switch (kind) {
-    case WeightsKind::none: return "none";
-    case WeightsKind::embedded: return "embedded";
-    case WeightsKind::separate: return "separate";
-    case WeightsKind::stripped: return "stripped";
+    case WeightsKind::none:
+      return "none";
+    case WeightsKind::embedded:
+      return "embedded";
+    case WeightsKind::separate:
+      return "separate";
+    case WeightsKind::stripped:
+      return "stripped";
   }
   return "unknown";
 }
@@ -130,14 +136,18 @@ const char* weights_kind_name(WeightsKind kind) {
 ingot_status load_weights(const Model& model, const ingot_open_options& options,
                           LoadedWeights* weights) {
   switch (model.weights.kind) {
-    case WeightsKind::none: return INGOT_OK;
-    case WeightsKind::embedded: weights->base = model.weights.embedded; break;
+    case WeightsKind::none:
+      return INGOT_OK;
+    case WeightsKind::embedded:
+      weights->base = model.weights.embedded;
+      break;
     case WeightsKind::separate: {
       const ingot_status status = map_separate(model, options, weights);
       if (status != INGOT_OK) return status;
       break;
     }
-    case WeightsKind::stripped: return load_stripped(model, options, weights);
+    case WeightsKind::stripped:
+      return load_stripped(model, options, weights);
   }
   if (options.weights_mode == INGOT_WEIGHTS_HUGE && model.weights.bytes > 0) {
     u8* copy = map_anonymous(weights, model.weights.bytes);
@@ -160,7 +170,8 @@ void free_weights(LoadedWeights* weights) {
 ingot_status check_weights(const Model& model, const LoadedWeights& weights) {
   if (model.weights.kind == WeightsKind::stripped) {
     for (u32 i = 0; i < weights.source_count; ++i) {
-      const Hash got = hash_bytes(weights.sources[i].data, static_cast<u64>(weights.sources[i].bytes));
+      const Hash got =
+          hash_bytes(weights.sources[i].data, static_cast<u64>(weights.sources[i].bytes));
       if (got == expected_hash(model.source_files[i].hash)) continue;
       return fail(INGOT_INVALID_MODEL,
                   "original weights '%s': the checksum differs from the file that the model was "

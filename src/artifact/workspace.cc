@@ -24,9 +24,8 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   const i64 inputs = program.input_count, outputs = program.output_count;
   const i64 bytes = static_cast<i64>(sizeof(Workspace)) +
                     values * static_cast<i64>(2 * 8 + sizeof(Interval) + 4) + symbols * 16 +
-                    layout.most_operands * 8 +
-                    program.output_dim_count * 8 + inputs * 8 + outputs * 24 +
-                    layout.group_count * static_cast<i64>(sizeof(Buffer)) + 17 * 8;
+                    layout.most_operands * 8 + program.output_dim_count * 8 + inputs * 8 +
+                    outputs * 24 + layout.group_count * static_cast<i64>(sizeof(Buffer)) + 17 * 8;
   u8* next = allocate_array<u8>(bytes);
   if (next == nullptr) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for a workspace of %lld bytes",

@@ -9,24 +9,24 @@ namespace ingot::artifact {
 /// Tables and memory of one run of one program. Kept between runs, so that running again with the
 /// same dims allocates nothing.
 struct Workspace {
-  void** values;         // [values]
-  void** operands;       // [most_operands] the values that the present step names
-  i64* symbols;          // [symbols]
-  u32* bound_port;       // [symbols] which input's dim told the symbol, for messages
+  void** values;    // [values]
+  void** operands;  // [most_operands] the values that the present step names
+  i64* symbols;     // [symbols]
+  u32* bound_port;  // [symbols] which input's dim told the symbol, for messages
   u32* bound_axis;
-  i64* late_bytes;       // [values] once data-dependent symbols are known
-  i64* dims;             // [output_dim_count] the outputs' dimension expressions
-  Interval* intervals;   // [values] for placing late values
+  i64* late_bytes;      // [values] once data-dependent symbols are known
+  i64* dims;            // [output_dim_count] the outputs' dimension expressions
+  Interval* intervals;  // [values] for placing late values
   u32* order;
-  void** staged_inputs;  // [inputs] the contiguous copy of a strided input
-  void** staged_outputs; // [outputs]
-  void** own_outputs;    // [outputs] what this run has allocated, to free when it fails
-  i64* output_bytes;     // [outputs]
+  void** staged_inputs;   // [inputs] the contiguous copy of a strided input
+  void** staged_outputs;  // [outputs]
+  void** own_outputs;     // [outputs] what this run has allocated, to free when it fails
+  i64* output_bytes;      // [outputs]
   Buffer arena;
-  Buffer scratch;        // of steps whose work only the run finds out
+  Buffer scratch;  // of steps whose work only the run finds out
   Buffer staging;
-  Buffer* late;          // [groups]
-  Workspace* next;       // in the list of free ones
+  Buffer* late;     // [groups]
+  Workspace* next;  // in the list of free ones
 };
 
 /// Errors: resource_exhausted.
@@ -42,8 +42,8 @@ class WorkspacePool {
   WorkspacePool(const WorkspacePool&) = delete;
   WorkspacePool& operator=(const WorkspacePool&) = delete;
 
-  /// A workspace of the caller's own until give_back(). When all are in use: waits, or fails at once.
-  /// Errors: resource_exhausted, cancelled, deadline.
+  /// A workspace of the caller's own until give_back(). When all are in use: waits, or fails at
+  /// once. Errors: resource_exhausted, cancelled, deadline.
   ingot_status acquire(bool wait, const Interrupt& interrupt, Workspace** workspace);
   void give_back(Workspace* workspace);
 

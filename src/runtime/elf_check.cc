@@ -1,4 +1,5 @@
-// runtime/elf_check.cc: is this an artefact, whole, and for this machine? Answered without loading it.
+// runtime/elf_check.cc: is this an artefact, whole, and for this machine? Answered without loading
+// it.
 //
 // The system's loader trusts a library's tables. Here every table that it will follow is checked
 // to lie inside the file first. Source: the ELF specification (gABI 4.3), glibc's elf/dl-load.c.
@@ -29,14 +30,22 @@ constexpr u8 kByteOrder = ELFDATA2MSB;
 
 const char* machine_name(u32 machine) {
   switch (machine) {
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "aarch64";
-    case EM_386: return "i386";
-    case EM_ARM: return "arm";
-    case EM_RISCV: return "riscv";
-    case EM_PPC64: return "ppc64";
-    case EM_S390: return "s390";
-    default: return "another machine";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "i386";
+    case EM_ARM:
+      return "arm";
+    case EM_RISCV:
+      return "riscv";
+    case EM_PPC64:
+      return "ppc64";
+    case EM_S390:
+      return "s390";
+    default:
+      return "another machine";
   }
 }
 
@@ -131,8 +140,7 @@ ingot_status Image::check_segments() {
     }
     if (s.p_type != PT_LOAD) continue;
     const bool aligned = s.p_align != 0 && (s.p_align & (s.p_align - 1)) == 0 &&
-                         s.p_align >= kPageBytes &&
-                         (s.p_vaddr - s.p_offset) % s.p_align == 0;
+                         s.p_align >= kPageBytes && (s.p_vaddr - s.p_offset) % s.p_align == 0;
     if (!aligned || (any && s.p_vaddr < last_end)) return refuse("its segments are out of order");
     any = true;
     last_end = s.p_vaddr + s.p_memsz;
@@ -181,13 +189,20 @@ ingot_status Image::check_dynamic() {
     u64 entry_bytes;
   };
   constexpr Table kTables[] = {
-      {DT_STRTAB, DT_STRSZ, 1},           {DT_SYMTAB, DT_NULL, sizeof(Elf64_Sym)},
-      {DT_RELA, DT_RELASZ, 1},            {DT_JMPREL, DT_PLTRELSZ, 1},
-      {DT_REL, DT_RELSZ, 1},              {DT_GNU_HASH, DT_NULL, 16},
-      {DT_HASH, DT_NULL, 8},              {DT_VERNEED, DT_NULL, sizeof(Elf64_Verneed)},
-      {DT_VERSYM, DT_NULL, 2},            {DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 1},
-      {DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 1}, {DT_INIT, DT_NULL, 1},
-      {DT_FINI, DT_NULL, 1},              {DT_PLTGOT, DT_NULL, 8},
+      {DT_STRTAB, DT_STRSZ, 1},
+      {DT_SYMTAB, DT_NULL, sizeof(Elf64_Sym)},
+      {DT_RELA, DT_RELASZ, 1},
+      {DT_JMPREL, DT_PLTRELSZ, 1},
+      {DT_REL, DT_RELSZ, 1},
+      {DT_GNU_HASH, DT_NULL, 16},
+      {DT_HASH, DT_NULL, 8},
+      {DT_VERNEED, DT_NULL, sizeof(Elf64_Verneed)},
+      {DT_VERSYM, DT_NULL, 2},
+      {DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 1},
+      {DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 1},
+      {DT_INIT, DT_NULL, 1},
+      {DT_FINI, DT_NULL, 1},
+      {DT_PLTGOT, DT_NULL, 8},
   };
   for (const Table& table : kTables) {
     const ingot_status status = check_table(table.address_tag, table.size_tag, table.entry_bytes);

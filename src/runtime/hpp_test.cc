@@ -1,10 +1,10 @@
 // runtime/hpp_test.cc: the C++ header runs models, and what must not compile does not.
 #define INGOT_HPP_EXCEPTIONS
-#include "ingot/ingot.hpp"
-
 #include <gtest/gtest.h>
 
 #include <type_traits>
+
+#include "ingot/ingot.hpp"
 
 namespace ingot::api {
 namespace {

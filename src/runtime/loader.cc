@@ -47,8 +47,9 @@ void give_back_pool() {
 
 ingot_status check_loaded(const ingot_loaded* loaded) {
   if (loaded != nullptr && loaded->struct_size >= sizeof *loaded) return INGOT_OK;
-  return fail(INGOT_INVALID_ARGUMENT,
-              "loader: expected an ingot_loaded with its struct_size; initialise it with INGOT_INIT");
+  return fail(
+      INGOT_INVALID_ARGUMENT,
+      "loader: expected an ingot_loaded with its struct_size; initialise it with INGOT_INIT");
 }
 
 void clear(ingot_loaded* loaded) {
@@ -76,8 +77,8 @@ ingot_status load_library(const char* path, const char* name, ingot_loaded* load
   loaded->api = entry();
   if (loaded->api->abi_version != INGOT_ABI_VERSION ||
       loaded->api->struct_size < offsetof(ingot_model_api, run)) {
-    return fail(INGOT_INVALID_MODEL, "'%s': made for interface version %u, this loader knows %d", name,
-                loaded->api->abi_version, INGOT_ABI_VERSION);
+    return fail(INGOT_INVALID_MODEL, "'%s': made for interface version %u, this loader knows %d",
+                name, loaded->api->abi_version, INGOT_ABI_VERSION);
   }
   return INGOT_OK;
 }
@@ -96,7 +97,8 @@ ingot_status open_model(const ingot_open_options* options, ingot_loaded* loaded)
   }
   if (chosen.pool == nullptr && chosen.threads == 0 && chosen.describe_only == 0) {
     chosen.pool = acquire_pool();
-    if (chosen.pool == nullptr) return fail(INGOT_RESOURCE_EXHAUSTED, "loader: no memory for threads");
+    if (chosen.pool == nullptr)
+      return fail(INGOT_RESOURCE_EXHAUSTED, "loader: no memory for threads");
     loaded->shares_pool = 1;
   }
   const ingot_status status = loaded->api->open(&chosen, &loaded->model);
@@ -108,13 +110,14 @@ ingot_status finish(ingot_status status, ingot_loaded* loaded) {
   return status;
 }
 
-// Because dlopen() knows a library again by its name, the descriptor in that name stays open, and so
-// unique, as long as the library.
+// Because dlopen() knows a library again by its name, the descriptor in that name stays open, and
+// so unique, as long as the library.
 ingot_status copy_to_file(const void* bytes, size_t size, ingot_loaded* loaded) {
   constexpr unsigned kCloseOnExec = 1;  // MFD_CLOEXEC, which older headers lack
   loaded->file = static_cast<int32_t>(syscall(SYS_memfd_create, "ingot_model", kCloseOnExec));
   if (loaded->file < 0) {
-    return fail(INGOT_IO, "loader: no memory file for a model of %zu bytes: %s", size, strerror(errno));
+    return fail(INGOT_IO, "loader: no memory file for a model of %zu bytes: %s", size,
+                strerror(errno));
   }
   const u8* next = static_cast<const u8*>(bytes);
   while (size > 0) {

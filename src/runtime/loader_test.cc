@@ -45,7 +45,8 @@ std::string with(std::string bytes, size_t at, T value) {
   return bytes;
 }
 
-// y of testdata/layer.cc for one row of ones: 2 relu(x w + b) = (2 * 1.5, 0, 0) since h = (1.5, 0, -2.5).
+// y of testdata/layer.cc for one row of ones: 2 relu(x w + b) = (2 * 1.5, 0, 0) since h = (1.5, 0,
+// -2.5).
 void expect_runs(const ingot_model_api* api, ingot_model* model) {
   std::vector<float> x(4, 1), y(3, 9);
   int64_t x_dims[2] = {1, 4}, y_dims[2] = {1, 3};
@@ -76,7 +77,8 @@ TEST(Loader, OpensFiles) {
 }
 
 TEST(Loader, OpensDifferentModelsFromMemory) {
-  const std::string layer = read_file(fixture_path("layer")), outer = read_file(fixture_path("outer"));
+  const std::string layer = read_file(fixture_path("layer")),
+                    outer = read_file(fixture_path("outer"));
   ingot_loaded first = INGOT_INIT(ingot_loaded), second = INGOT_INIT(ingot_loaded);
   ASSERT_EQ(ingot_open_memory(layer.data(), layer.size(), nullptr, &first), INGOT_OK)
       << ingot_loader_error();
@@ -142,7 +144,8 @@ TEST(Loader, RefusesWhatIsNoArtefact) {
   EXPECT_EQ(ingot_open_file("/", nullptr, &loaded), INGOT_IO);
   EXPECT_STREQ(ingot_loader_error(), "artefact '/': cannot read: Is a directory");
   EXPECT_EQ(ingot_open_file(nullptr, nullptr, &loaded), INGOT_INVALID_ARGUMENT);
-  EXPECT_EQ(ingot_open_file(fixture_path("layer").c_str(), nullptr, nullptr), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(ingot_open_file(fixture_path("layer").c_str(), nullptr, nullptr),
+            INGOT_INVALID_ARGUMENT);
   EXPECT_NE(refuse("no library at all", INGOT_INVALID_MODEL).find("this is no shared library"),
             std::string::npos);
   EXPECT_NE(refuse(read_file("/proc/self/exe"), INGOT_INVALID_MODEL).find("this is a program"),
@@ -156,17 +159,18 @@ TEST(Loader, RefusesWhatIsNoArtefact) {
 
 TEST(Loader, RefusesOtherMachines) {
   const std::string layer = read_file(fixture_path("layer"));
-  EXPECT_NE(refuse(with(layer, offsetof(Elf64_Ehdr, e_machine), uint16_t{EM_AARCH64}),
-                   INGOT_WRONG_TARGET)
-                .find("made for aarch64 (ELF machine 183); this is x86-64"),
-            std::string::npos);
+  EXPECT_NE(
+      refuse(with(layer, offsetof(Elf64_Ehdr, e_machine), uint16_t{EM_AARCH64}), INGOT_WRONG_TARGET)
+          .find("made for aarch64 (ELF machine 183); this is x86-64"),
+      std::string::npos);
   EXPECT_NE(refuse(with(layer, EI_CLASS, uint8_t{ELFCLASS32}), INGOT_WRONG_TARGET).find("32 bits"),
             std::string::npos);
   EXPECT_NE(refuse(with(layer, EI_DATA, uint8_t{ELFDATA2MSB}), INGOT_WRONG_TARGET)
                 .find("the other byte order"),
             std::string::npos);
   ingot_loaded loaded = INGOT_INIT(ingot_loaded);
-  EXPECT_EQ(ingot_open_file(fixture_path("layer_v9").c_str(), nullptr, &loaded), INGOT_WRONG_TARGET);
+  EXPECT_EQ(ingot_open_file(fixture_path("layer_v9").c_str(), nullptr, &loaded),
+            INGOT_WRONG_TARGET);
   EXPECT_NE(std::string(ingot_loader_error()).find("needs x86-64-v9"), std::string::npos);
 }
 
@@ -187,7 +191,8 @@ TEST(Loader, SurvivesDamage) {
     std::string damaged = layer;
     for (int i = 0; i < 4; ++i) damaged[random() % 4096] = static_cast<char>(random());
     const ingot_status status = check_bytes(damaged);
-    EXPECT_TRUE(status == INGOT_OK || status == INGOT_INVALID_MODEL || status == INGOT_WRONG_TARGET);
+    EXPECT_TRUE(status == INGOT_OK || status == INGOT_INVALID_MODEL ||
+                status == INGOT_WRONG_TARGET);
   }
 }
 

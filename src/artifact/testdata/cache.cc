@@ -38,7 +38,8 @@ Work work(const i64* s) {
 }
 constexpr KernelFn kKernels[] = {append_and_sum};
 constexpr u32 kOperands[] = {0, 1, 2, 3, 4, 6};
-constexpr Step kSteps[] = {{"append", "Concat_0", work, nullptr, 0, kOperands, 6, nullptr, 0, 0, 0, 0}};
+constexpr Step kSteps[] = {
+    {"append", "Concat_0", work, nullptr, 0, kOperands, 6, nullptr, 0, 0, 0, 0}};
 constexpr Value kValues[] = {
     {ValueKind::input, 0, 0, 0, 0, 0, 0},  {ValueKind::state, 0, 0, 0, 0, 0, 0},
     {ValueKind::state, 0, 2, 0, 0, 0, 0},  {ValueKind::state, 1, 0, 0, 0, 0, 0},
@@ -64,18 +65,34 @@ constexpr StatePort kStates[] = {
     {"past", "present", 1, StateLayout::contiguous, 1, kToken, 0, 0, 0, 1, -1, 4, 1, 1, 0, 2},
     {"pages", "pages_out", 1, StateLayout::paged, 1, kToken, kBlock, 0, 0, 2, 3, -1, 1, 3, 4, 5},
 };
-constexpr Program kMain = {kSymbols, 5, kInputs, 1, kOutputs, 1, kStates, 2, kValues, 7, kSteps, 1,
-                           value_bytes, nullptr, 0, nullptr, 0, nullptr};
+constexpr Program kMain = {kSymbols,    5,       kInputs, 1,       kOutputs, 1,
+                           kStates,     2,       kValues, 7,       kSteps,   1,
+                           value_bytes, nullptr, 0,       nullptr, 0,        nullptr};
 constexpr Level kLevels[] = {{"x86-64", 0, kKernels, nullptr}};
 
 }  // namespace
 
 extern "C" const Model ingot_model_description = {
-    .struct_size = sizeof(Model), .format = kFormat, .name = "cache", .hash = "01", .target = "cpu",
-    .toolchain = "by hand", .compiler_version = "0", .levels = kLevels, .level_count = 1,
-    .main = &kMain, .prepare = nullptr, .constants = nullptr, .constant_count = 0,
-    .prepared = nullptr, .prepared_count = 0, .metadata = nullptr, .metadata_count = 0,
-    .weights = {}, .source_files = nullptr, .source_file_count = 0,
+    .struct_size = sizeof(Model),
+    .format = kFormat,
+    .name = "cache",
+    .hash = "01",
+    .target = "cpu",
+    .toolchain = "by hand",
+    .compiler_version = "0",
+    .levels = kLevels,
+    .level_count = 1,
+    .main = &kMain,
+    .prepare = nullptr,
+    .constants = nullptr,
+    .constant_count = 0,
+    .prepared = nullptr,
+    .prepared_count = 0,
+    .metadata = nullptr,
+    .metadata_count = 0,
+    .weights = {},
+    .source_files = nullptr,
+    .source_file_count = 0,
 };
 
 }  // namespace ingot::artifact

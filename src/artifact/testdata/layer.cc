@@ -1,5 +1,5 @@
-// artifact/testdata/layer.cc: a model as the code generator writes it, by hand: a layer with replaceable
-// weights, a dynamic batch, and outputs whose size only the run finds out.
+// artifact/testdata/layer.cc: a model as the code generator writes it, by hand: a layer with
+// replaceable weights, a dynamic batch, and outputs whose size only the run finds out.
 //
 //   h = x w + b                      x [batch,4], w [4,3], b [3]
 //   y = 2 relu(h)                    [batch,3]
@@ -115,7 +115,8 @@ constexpr u32 kGemmOperands[] = {0, 1, 2, 4}, kReluOperands[] = {3, 9, 5}, kFind
 constexpr Step kSteps[] = {
     {"gemm", "MatMul_0,Add_1", work_h, nullptr, 0, kGemmOperands, 4, nullptr, 0, 0, 24, 28},
     {"relu_scale", "Relu_2,Mul_3", work_y, nullptr, 1, kReluOperands, 3, nullptr, 0, 0, 2, 8},
-    {"nonzero", "NonZero_4", nullptr, find_positive, 0, kFindOperands, 2, kFindAttributes, 1, 1, 0, 0},
+    {"nonzero", "NonZero_4", nullptr, find_positive, 0, kFindOperands, 2, kFindAttributes, 1, 1, 0,
+     0},
     {"twice", "Mul_5", work_twice, nullptr, 2, kTwiceOperands, 2, nullptr, 0, 0, 1, 16},
     {"close", "Concat_6", work_closed, nullptr, 3, kCloseOperands, 2, nullptr, 0, 0, 0, 16},
 };
@@ -163,9 +164,9 @@ constexpr Port kInputs[] = {{"x", 1, 2, kXDims, kXText, 0}};
 constexpr Port kOutputs[] = {{"y", 1, 2, kYDims, kYText, 5},
                              {"positive", 7, 1, kPositiveDims, kPositiveText, 6},
                              {"closed", 7, 1, kClosedDims, kClosedText, 8}};
-constexpr Program kMain = {kSymbols, 2,  kInputs,     1,           kOutputs, 3,
-                           nullptr,  0,  kValues,     10,          kSteps,   5,
-                           value_bytes, output_dims, 1, kAssumptions, 1, check_assumptions};
+constexpr Program kMain = {
+    kSymbols, 2,      kInputs, 1,           kOutputs,    3, nullptr,      0, kValues,
+    10,       kSteps, 5,       value_bytes, output_dims, 1, kAssumptions, 1, check_assumptions};
 
 // Prepare program: w is transposed, b copied.
 
@@ -210,9 +211,24 @@ constexpr Port kPrepareInputs[] = {{"w", 1, 2, kWDims, kFixedText, 0},
                                    {"b", 1, 1, kBDims, kFixedText, 1}};
 constexpr Port kPrepareOutputs[] = {{"w_transposed", 1, 2, kTransposedDims, kFixedText, 2},
                                     {"b_copied", 1, 1, kBDims, kFixedText, 3}};
-constexpr Program kPrepare = {nullptr, 0, kPrepareInputs, 2, kPrepareOutputs, 2,
-                              nullptr, 0, kPrepareValues, 4, kPrepareSteps,   2,
-                              prepare_value_bytes, nullptr, 0, nullptr, 0, nullptr};
+constexpr Program kPrepare = {nullptr,
+                              0,
+                              kPrepareInputs,
+                              2,
+                              kPrepareOutputs,
+                              2,
+                              nullptr,
+                              0,
+                              kPrepareValues,
+                              4,
+                              kPrepareSteps,
+                              2,
+                              prepare_value_bytes,
+                              nullptr,
+                              0,
+                              nullptr,
+                              0,
+                              nullptr};
 
 constexpr i64 kWShape[] = {4, 3}, kBShape[] = {3}, kTwoShape[] = {1};
 #if LAYER_WEIGHTS == 3
@@ -264,17 +280,30 @@ extern "C" const Model ingot_model_description = {
     .metadata = kMetadata,
     .metadata_count = 2,
 #if LAYER_WEIGHTS == 1
-    .weights = {WeightsKind::embedded, reinterpret_cast<const u8*>(&kWeights), kWeightBytes, nullptr,
-                {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu}, 0},
+    .weights = {WeightsKind::embedded,
+                reinterpret_cast<const u8*>(&kWeights),
+                kWeightBytes,
+                nullptr,
+                {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu},
+                0},
     .source_files = nullptr,
     .source_file_count = 0,
 #elif LAYER_WEIGHTS == 2
-    .weights = {WeightsKind::separate, nullptr, kWeightBytes, "layer.weights", {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu}, 0},
+    .weights = {WeightsKind::separate,
+                nullptr,
+                kWeightBytes,
+                "layer.weights",
+                {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu},
+                0},
     .source_files = nullptr,
     .source_file_count = 0,
 #else
-    .weights = {WeightsKind::stripped, reinterpret_cast<const u8*>(&kWeights), kWeightBytes, nullptr,
-                {0, 0}, kTwo + 4},
+    .weights = {WeightsKind::stripped,
+                reinterpret_cast<const u8*>(&kWeights),
+                kWeightBytes,
+                nullptr,
+                {0, 0},
+                kTwo + 4},
     .source_files = kSources,
     .source_file_count = 1,
 #endif

@@ -51,18 +51,34 @@ constexpr const char* kN[] = {"n"};
 constexpr const char* kM[] = {"m"};
 constexpr Port kInputs[] = {{"a", 1, 1, kADims, kN, 0}, {"b", 1, 1, kBDims, kM, 1}};
 constexpr Port kOutputs[] = {{"sums", 1, 1, kADims, kN, 3}};
-constexpr Program kMain = {kSymbols, 2, kInputs, 2, kOutputs, 1, nullptr, 0, kValues, 4, kSteps, 2,
-                           value_bytes, nullptr, 0, nullptr, 0, nullptr};
+constexpr Program kMain = {kSymbols,    2,       kInputs, 2,       kOutputs, 1,
+                           nullptr,     0,       kValues, 4,       kSteps,   2,
+                           value_bytes, nullptr, 0,       nullptr, 0,        nullptr};
 constexpr Level kLevels[] = {{"x86-64", 0, kKernels, nullptr}};
 
 }  // namespace
 
 extern "C" const Model ingot_model_description = {
-    .struct_size = sizeof(Model), .format = kFormat, .name = "outer", .hash = "02", .target = "cpu",
-    .toolchain = "by hand", .compiler_version = "0", .levels = kLevels, .level_count = 1,
-    .main = &kMain, .prepare = nullptr, .constants = nullptr, .constant_count = 0,
-    .prepared = nullptr, .prepared_count = 0, .metadata = nullptr, .metadata_count = 0,
-    .weights = {}, .source_files = nullptr, .source_file_count = 0,
+    .struct_size = sizeof(Model),
+    .format = kFormat,
+    .name = "outer",
+    .hash = "02",
+    .target = "cpu",
+    .toolchain = "by hand",
+    .compiler_version = "0",
+    .levels = kLevels,
+    .level_count = 1,
+    .main = &kMain,
+    .prepare = nullptr,
+    .constants = nullptr,
+    .constant_count = 0,
+    .prepared = nullptr,
+    .prepared_count = 0,
+    .metadata = nullptr,
+    .metadata_count = 0,
+    .weights = {},
+    .source_files = nullptr,
+    .source_file_count = 0,
 };
 
 }  // namespace ingot::artifact

@@ -1,4 +1,5 @@
-// runtime/testdata/ignore_failure.cc: must not compile with -Werror: a failure cannot be overlooked.
+// runtime/testdata/ignore_failure.cc: must not compile with -Werror: a failure cannot be
+// overlooked.
 #include "ingot/ingot.hpp"
 
 void ignore() {
