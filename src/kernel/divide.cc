@@ -13,9 +13,18 @@
 namespace ingot {
 namespace {
 
-Sum term_sum(const Sum& like, const Term& term) { return to_sum(like, term); }
+Sum term_sum(const Sum& like, const Term& term) {
+  return to_sum(like, term);
+}
 
-bool is_one(const Term& term) { return term.coefficient == 1 && term.factors.empty(); }
+/// The expression in the form in which sums are made elsewhere.
+Expr settle(const Sum& sum) {
+  return to_expr(merge_remainders(sum));
+}
+
+bool is_one(const Term& term) {
+  return term.coefficient == 1 && term.factors.empty();
+}
 
 /// a = quotient * divisor + rest, by the terms that the divisor divides; of a constant what is left
 /// lies in [0, divisor).
@@ -83,7 +92,9 @@ std::optional<Coarse> find_coarse(const Sum& a, const Term& b, Prover& prover) {
   return std::nullopt;
 }
 
-bool is_known_nonnegative(Expr expr) { return range_of(expr).lo >= 0; }
+bool is_known_nonnegative(Expr expr) {
+  return range_of(expr).lo >= 0;
+}
 
 /// (x // c + k) // b = (x + c * k) // (c * b); c and b not negative (both zero cases give 0 when
 /// k is 0).
@@ -101,7 +112,7 @@ std::optional<Expr> merge_divisions(const Sum& a, Expr b, Prover& prover) {
   const Sum divisor = to_sum(c) * to_sum(b);
   const Sum dividend = to_sum(x) + scale(to_sum(c), a.constant());
   if (!cannot_overflow(divisor) || !cannot_overflow(dividend)) return std::nullopt;
-  return floordiv(to_expr(dividend), to_expr(divisor));
+  return floordiv(settle(dividend), settle(divisor));
 }
 
 /// (x mod (b * e)) // b = (x // b) mod e; b and e not negative.
@@ -114,13 +125,13 @@ std::optional<Expr> divide_remainder(const Sum& a, Expr b) {
   const Sum modulus = to_sum(inner.operand(1));
   const auto e = divide_exactly(to_term(modulus), to_term(to_sum(b)));
   if (!e || !cannot_overflow(modulus)) return std::nullopt;
-  const Expr other = to_expr(term_sum(a, *e));
+  const Expr other = settle(term_sum(a, *e));
   if (!is_known_nonnegative(b) || !is_known_nonnegative(other)) return std::nullopt;
   return floormod(floordiv(inner.operand(0), b), other);
 }
 
-/// Terms k * (x mod c) where b divides k * c are as good as k * x, modulo b. Only a c that is 0 makes
-/// a difference, unless b is 0 then too.
+/// Terms k * (x mod c) where b divides k * c are as good as k * x, modulo b. Only a c that is 0
+/// makes a difference, unless b is 0 then too.
 std::optional<Sum> drop_inner_remainders(const Sum& a, const Term& b, Prover& prover) {
   for (const Term& term : a.terms) {
     for (size_t k = 0; k < term.factors.size(); ++k) {
@@ -134,7 +145,7 @@ std::optional<Sum> drop_inner_remainders(const Sum& a, const Term& b, Prover& pr
       });
       if (!divides) continue;
       const auto e = divide_exactly(to_term(to_sum(factor.operand(1))), b);
-      const bool only_with_b = e && prover.is_nonzero(to_expr(term_sum(a, *e)));
+      const bool only_with_b = e && prover.is_nonzero(settle(term_sum(a, *e)));
       if (!only_with_b && !prover.is_nonzero(factor.operand(1))) continue;
       return a - term_sum(a, term) + term_sum(a, rest) * to_sum(factor.operand(0));
     }
@@ -146,7 +157,7 @@ std::optional<Sum> drop_inner_remainders(const Sum& a, const Term& b, Prover& pr
 Sum drop_known_multiples(const Sum& a, int64_t b) {
   Sum kept = {a.pool, a.dtype, {}};
   for (const Term& term : a.terms) {
-    if (!is_multiple_of(to_expr(term_sum(a, term)), b)) kept.terms.push_back(term);
+    if (!is_multiple_of(settle(term_sum(a, term)), b)) kept.terms.push_back(term);
   }
   return kept;
 }
@@ -163,8 +174,8 @@ std::pair<size_t, size_t> cost(const Sum& sum) {
 }
 
 /// k * (x mod c) + k * c * ((x // c) mod d) = k * (x mod (c * d)); c >= 0, d > 0.
-std::optional<Sum> join_remainders(const Sum& sum, const Term& low, const Sum& rest_of_low,
-                                   Expr x, Expr c, Expr quotient, Prover& prover) {
+std::optional<Sum> join_remainders(const Sum& sum, const Term& low, const Sum& rest_of_low, Expr x,
+                                   Expr c, Expr quotient, Prover& prover) {
   const Sum step = rest_of_low * to_sum(c);
   for (const Term& high : sum.terms) {
     for (size_t k = 0; k < high.factors.size(); ++k) {
@@ -176,7 +187,7 @@ std::optional<Sum> join_remainders(const Sum& sum, const Term& low, const Sum& r
       const Expr d = factor.operand(1);
       const Sum modulus = to_sum(c) * to_sum(d);
       if (!is_known_nonnegative(c) || !prover.is_positive(d) || !cannot_overflow(modulus)) continue;
-      const Sum joined = rest_of_low * to_sum(floormod(x, to_expr(modulus)));
+      const Sum joined = rest_of_low * to_sum(floormod(x, settle(modulus)));
       return sum - term_sum(sum, low) - term_sum(sum, high) + joined;
     }
   }
@@ -196,8 +207,8 @@ std::optional<Sum> improve_term(const Sum& sum, const Term& term, size_t k) {
   if (factor.kind() == ExprKind::floormod) {
     const Sum outside = term_sum(sum, rest);
     const Expr quotient = floordiv(x, c);
-    better = sum - term_sum(sum, term) + outside * to_sum(x) -
-             outside * to_sum(c) * to_sum(quotient);
+    better =
+        sum - term_sum(sum, term) + outside * to_sum(x) - outside * to_sum(c) * to_sum(quotient);
     if (cost(better) < cost(sum)) return better;
     return join_remainders(sum, term, outside, x, c, quotient, prover);
   }
@@ -258,15 +269,15 @@ std::optional<Expr> simplify_floordiv(Expr a, Expr b) {
   if (prover.is_nonzero(b)) {
     if (const auto multiple = find_multiple_of_sum(dividend, divisor)) {
       const Sum quotient = to_sum(dividend, *multiple);
-      return to_expr(quotient + to_sum(floordiv(to_expr(dividend - quotient * divisor), b)));
+      return settle(quotient + to_sum(floordiv(settle(dividend - quotient * divisor), b)));
     }
     const Split split = split_multiples(dividend, b_term);
     if (!split.quotient.is_zero()) {
-      return to_expr(split.quotient) + floordiv(to_expr(split.rest), b);
+      return settle(split.quotient) + floordiv(settle(split.rest), b);
     }
     if (const auto coarse = find_coarse(dividend, b_term, prover)) {
       const auto fine = divide_exactly(b_term, coarse->divisor);
-      return floordiv(to_expr(coarse->multiple), to_expr(to_sum(divisor, *fine)));
+      return floordiv(settle(coarse->multiple), settle(to_sum(divisor, *fine)));
     }
   }
   if (prover.is_below(dividend, divisor)) return pool.integer(0, dtype);
@@ -280,7 +291,7 @@ std::optional<Expr> simplify_floormod(Expr a, Expr b) {
   const DType dtype = a.dtype();
   if (b.is_int(0) || b.is_int(1) || a.is_int(0)) return pool.integer(0, dtype);
   if (const auto quotient = quotient_by_ranges(a, b)) {
-    return to_expr(to_sum(a) - scale(to_sum(b), *quotient));
+    return settle(to_sum(a) - scale(to_sum(b), *quotient));
   }
   if (!is_signed(dtype)) return std::nullopt;
   const Sum dividend = to_sum(a);
@@ -289,25 +300,25 @@ std::optional<Expr> simplify_floormod(Expr a, Expr b) {
   const Term b_term = to_term(divisor);
   Prover prover({a, b});
   if (const auto multiple = find_multiple_of_sum(dividend, divisor)) {
-    return floormod(to_expr(dividend - to_sum(dividend, *multiple) * divisor), b);
+    return floormod(settle(dividend - to_sum(dividend, *multiple) * divisor), b);
   }
   const Split split = split_multiples(dividend, b_term);
-  if (!split.quotient.is_zero()) return floormod(to_expr(split.rest), b);
+  if (!split.quotient.is_zero()) return floormod(settle(split.rest), b);
   if (const auto value = b.as_int(); value && *value > 0) {
     const Sum kept = drop_known_multiples(dividend, *value);
-    if (kept.terms.size() < dividend.terms.size()) return floormod(to_expr(kept), b);
+    if (kept.terms.size() < dividend.terms.size()) return floormod(settle(kept), b);
   }
   if (prover.is_below(dividend, divisor)) return a;
   if (const auto simpler = drop_inner_remainders(dividend, b_term, prover)) {
-    if (cannot_overflow(*simpler)) return floormod(to_expr(*simpler), b);
+    if (cannot_overflow(*simpler)) return floormod(settle(*simpler), b);
   }
   if (!prover.is_nonzero(b)) return std::nullopt;
   if (const auto coarse = find_coarse(dividend, b_term, prover)) {
     const auto fine = divide_exactly(b_term, coarse->divisor);
-    const Expr high = floormod(to_expr(coarse->multiple), to_expr(to_sum(divisor, *fine)));
-    return to_expr(to_sum(high) * to_sum(divisor, coarse->divisor) + coarse->rest);
+    const Expr high = floormod(settle(coarse->multiple), settle(to_sum(divisor, *fine)));
+    return settle(to_sum(high) * to_sum(divisor, coarse->divisor) + coarse->rest);
   }
-  if (prover.is_negative_above(dividend, divisor)) return to_expr(dividend + divisor);
+  if (prover.is_negative_above(dividend, divisor)) return settle(dividend + divisor);
   return std::nullopt;
 }
 

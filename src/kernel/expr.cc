@@ -51,14 +51,19 @@ bool is_computed(DType dtype) {
 
 ExprPool::Leaves leaves_of(const ExprPool& pool, const ExprPool::Node& node) {
   switch (node.kind) {
-    case ExprKind::constant: return {true, true};
-    case ExprKind::symbol: return {true, true};
-    case ExprKind::index: return {false, true};
+    case ExprKind::constant:
+      return {true, true};
+    case ExprKind::symbol:
+      return {true, true};
+    case ExprKind::index:
+      return {false, true};
     case ExprKind::param:
     case ExprKind::local:
     case ExprKind::load:
-    case ExprKind::reduce: return {false, false};
-    default: break;
+    case ExprKind::reduce:
+      return {false, false};
+    default:
+      break;
   }
   ExprPool::Leaves result = {true, true};
   if (node.dtype != DType::i64 && node.dtype != DType::b8) return {false, false};
@@ -80,12 +85,18 @@ int order(const T& a, const T& b) {
 
 int rank_of(ExprKind kind) {
   switch (kind) {
-    case ExprKind::index: return 0;
-    case ExprKind::symbol: return 1;
-    case ExprKind::param: return 2;
-    case ExprKind::local: return 3;
-    case ExprKind::constant: return 100;
-    default: return 4 + static_cast<int>(kind);
+    case ExprKind::index:
+      return 0;
+    case ExprKind::symbol:
+      return 1;
+    case ExprKind::param:
+      return 2;
+    case ExprKind::local:
+      return 3;
+    case ExprKind::constant:
+      return 100;
+    default:
+      return 4 + static_cast<int>(kind);
   }
 }
 
@@ -101,12 +112,18 @@ int arity(ExprKind kind) {
 
 std::string_view name(ReduceKind kind) {
   switch (kind) {
-    case ReduceKind::sum: return "sum";
-    case ReduceKind::product: return "product";
-    case ReduceKind::min: return "min";
-    case ReduceKind::max: return "max";
-    case ReduceKind::any: return "any";
-    case ReduceKind::all: return "all";
+    case ReduceKind::sum:
+      return "sum";
+    case ReduceKind::product:
+      return "product";
+    case ReduceKind::min:
+      return "min";
+    case ReduceKind::max:
+      return "max";
+    case ReduceKind::any:
+      return "any";
+    case ReduceKind::all:
+      return "all";
   }
   INGOT_UNREACHABLE();
 }
@@ -338,8 +355,7 @@ Expr ExprPool::load(uint32_t buffer, DType dtype, Expr offset, Expr predicate, E
     if (predicate.is_int(1)) predicate = {};
   }
   if (!predicate) return intern({ExprKind::load, dtype, {offset.id(), kNone, kNone}, buffer});
-  return intern(
-      {ExprKind::load, dtype, {offset.id(), predicate.id(), otherwise.id()}, buffer});
+  return intern({ExprKind::load, dtype, {offset.id(), predicate.id(), otherwise.id()}, buffer});
 }
 
 Expr ExprPool::reduce(ReduceKind kind, Expr index, Expr body) {
@@ -402,8 +418,8 @@ std::optional<std::string> find_type_error(ExprKind kind, std::span<const Expr> 
                        to_text(operands[1].dtype()), to_text(operands[2].dtype()));
   }
   if (operands.size() == 2 && operands[1].dtype() != type) {
-    return fmt::format("{}: expected operands of one type, got {} and {}", info.name,
-                       to_text(type), to_text(operands[1].dtype()));
+    return fmt::format("{}: expected operands of one type, got {} and {}", info.name, to_text(type),
+                       to_text(operands[1].dtype()));
   }
   const bool ordered = kind == ExprKind::min || kind == ExprKind::max;
   switch (info.group) {
@@ -429,7 +445,8 @@ std::optional<std::string> find_type_error(ExprKind kind, std::span<const Expr> 
       if (!is_int(type)) return wrong("integers");
       break;
     case Group::leaf:
-    case Group::special: INGOT_UNREACHABLE();
+    case Group::special:
+      INGOT_UNREACHABLE();
   }
   return std::nullopt;
 }
@@ -490,28 +507,72 @@ Expr number_like(Expr a, int64_t value) {
 
 }  // namespace
 
-Expr operator+(Expr a, Expr b) { return binary(ExprKind::add, a, b); }
-Expr operator-(Expr a, Expr b) { return binary(ExprKind::sub, a, b); }
-Expr operator*(Expr a, Expr b) { return binary(ExprKind::mul, a, b); }
-Expr operator/(Expr a, Expr b) { return binary(ExprKind::div, a, b); }
-Expr operator-(Expr a) { return unary(ExprKind::neg, a); }
-Expr operator+(Expr a, int64_t b) { return a + number_like(a, b); }
-Expr operator-(Expr a, int64_t b) { return a - number_like(a, b); }
-Expr operator*(Expr a, int64_t b) { return a * number_like(a, b); }
-Expr floordiv(Expr a, Expr b) { return binary(ExprKind::floordiv, a, b); }
-Expr floordiv(Expr a, int64_t b) { return floordiv(a, number_like(a, b)); }
-Expr floormod(Expr a, Expr b) { return binary(ExprKind::floormod, a, b); }
-Expr floormod(Expr a, int64_t b) { return floormod(a, number_like(a, b)); }
-Expr ceildiv(Expr a, int64_t b) { return floordiv(a + (b - 1), b); }
-Expr min(Expr a, Expr b) { return binary(ExprKind::min, a, b); }
-Expr max(Expr a, Expr b) { return binary(ExprKind::max, a, b); }
-Expr pow(Expr a, Expr b) { return binary(ExprKind::pow, a, b); }
-Expr equal(Expr a, Expr b) { return binary(ExprKind::eq, a, b); }
-Expr less(Expr a, Expr b) { return binary(ExprKind::lt, a, b); }
-Expr less_equal(Expr a, Expr b) { return binary(ExprKind::le, a, b); }
-Expr logical_and(Expr a, Expr b) { return binary(ExprKind::logical_and, a, b); }
-Expr logical_or(Expr a, Expr b) { return binary(ExprKind::logical_or, a, b); }
-Expr logical_not(Expr a) { return unary(ExprKind::logical_not, a); }
+Expr operator+(Expr a, Expr b) {
+  return binary(ExprKind::add, a, b);
+}
+Expr operator-(Expr a, Expr b) {
+  return binary(ExprKind::sub, a, b);
+}
+Expr operator*(Expr a, Expr b) {
+  return binary(ExprKind::mul, a, b);
+}
+Expr operator/(Expr a, Expr b) {
+  return binary(ExprKind::div, a, b);
+}
+Expr operator-(Expr a) {
+  return unary(ExprKind::neg, a);
+}
+Expr operator+(Expr a, int64_t b) {
+  return a + number_like(a, b);
+}
+Expr operator-(Expr a, int64_t b) {
+  return a - number_like(a, b);
+}
+Expr operator*(Expr a, int64_t b) {
+  return a * number_like(a, b);
+}
+Expr floordiv(Expr a, Expr b) {
+  return binary(ExprKind::floordiv, a, b);
+}
+Expr floordiv(Expr a, int64_t b) {
+  return floordiv(a, number_like(a, b));
+}
+Expr floormod(Expr a, Expr b) {
+  return binary(ExprKind::floormod, a, b);
+}
+Expr floormod(Expr a, int64_t b) {
+  return floormod(a, number_like(a, b));
+}
+Expr ceildiv(Expr a, int64_t b) {
+  return floordiv(a + (b - 1), b);
+}
+Expr min(Expr a, Expr b) {
+  return binary(ExprKind::min, a, b);
+}
+Expr max(Expr a, Expr b) {
+  return binary(ExprKind::max, a, b);
+}
+Expr pow(Expr a, Expr b) {
+  return binary(ExprKind::pow, a, b);
+}
+Expr equal(Expr a, Expr b) {
+  return binary(ExprKind::eq, a, b);
+}
+Expr less(Expr a, Expr b) {
+  return binary(ExprKind::lt, a, b);
+}
+Expr less_equal(Expr a, Expr b) {
+  return binary(ExprKind::le, a, b);
+}
+Expr logical_and(Expr a, Expr b) {
+  return binary(ExprKind::logical_and, a, b);
+}
+Expr logical_or(Expr a, Expr b) {
+  return binary(ExprKind::logical_or, a, b);
+}
+Expr logical_not(Expr a) {
+  return unary(ExprKind::logical_not, a);
+}
 
 Expr select(Expr condition, Expr a, Expr b) {
   CHECK(condition, "select: the condition is missing");
@@ -525,10 +586,20 @@ Expr cast(Expr a, DType dtype) {
   return a.pool().make(ExprKind::cast, operands, dtype);
 }
 
-Expr exp(Expr a) { return unary(ExprKind::exp, a); }
-Expr log(Expr a) { return unary(ExprKind::log, a); }
-Expr sqrt(Expr a) { return unary(ExprKind::sqrt, a); }
-Expr tanh(Expr a) { return unary(ExprKind::tanh, a); }
-Expr erf(Expr a) { return unary(ExprKind::erf, a); }
+Expr exp(Expr a) {
+  return unary(ExprKind::exp, a);
+}
+Expr log(Expr a) {
+  return unary(ExprKind::log, a);
+}
+Expr sqrt(Expr a) {
+  return unary(ExprKind::sqrt, a);
+}
+Expr tanh(Expr a) {
+  return unary(ExprKind::tanh, a);
+}
+Expr erf(Expr a) {
+  return unary(ExprKind::erf, a);
+}
 
 }  // namespace ingot

@@ -4,7 +4,8 @@
 // - Integers are two's complement of their width and wrap around. Division by zero gives 0.
 // - Floating point follows IEEE 754 with round to nearest even; the order of operations is the
 //   order written. NaN propagates through min and max.
-// - f16, bf16 and the 8-bit and 4-bit formats are storage types: they occur in `load`, in stores and
+// - f16, bf16 and the 8-bit and 4-bit formats are storage types: they occur in `load`, in stores
+// and
 //   as the target of `cast`; arithmetic happens in f32 (see compute_dtype).
 // - `select` evaluates all three operands. A `load` whose predicate is false does not touch memory.
 // - Expressions have no side effects, so equal ids mean equal values and sharing is free.
@@ -87,10 +88,10 @@ class Expr {
   std::optional<double> as_real() const;
   bool is_int(int64_t value) const { return as_int() == value; }
 
-  VarId var() const;                // of index and reduce
-  SymbolId symbol() const;          // of symbol
-  ReduceKind reduce_kind() const;   // of reduce
-  uint32_t buffer() const;          // of load
+  VarId var() const;               // of index and reduce
+  SymbolId symbol() const;         // of symbol
+  ReduceKind reduce_kind() const;  // of reduce
+  uint32_t buffer() const;         // of load
 
  private:
   ExprPool* pool_ = nullptr;
@@ -232,7 +233,8 @@ Expr binary(ExprKind kind, Expr a, Expr b);
 
 /// Replaces leaves: every sub-expression for which `replace` returns an expression becomes that
 /// expression, bottom up, simplifying again on the way. Operands of replaced nodes are not visited.
-/// `replace` is asked top-down, once per distinct node. The result may live in `pool`, another pool.
+/// `replace` is asked top-down, once per distinct node. The result may live in `pool`, another
+/// pool.
 Expr substitute(Expr root, ExprPool& pool, const std::function<std::optional<Expr>(Expr)>& replace);
 
 /// Calls `visit` once for every distinct sub-expression, operands before users.

@@ -149,6 +149,15 @@ TEST_F(ExprTest, WrappingSumsKeepTheirQuotients) {
   EXPECT_EQ(to_text(pool.param(1, DType::u8) * 256), "0:u8");
 }
 
+TEST_F(ExprTest, BoundsOfNarrowTypesDoNotWrap) {
+  // The divisor is at most -17, so that 127 - (-17) leaves the range of i8.
+  const Expr x = pool.param(0, DType::i8);
+  const Expr y = max(unary(ExprKind::bit_not, x), pool.integer(0, DType::i8));
+  const Expr divisor =
+      binary(ExprKind::shift_right, pool.integer(-23, DType::i8), x) - pool.integer(17, DType::i8);
+  EXPECT_EQ(floordiv(y, divisor).kind(), ExprKind::floordiv);
+}
+
 TEST_F(ExprTest, ZeroSizesAreNotDividedAway) {
   const Expr n = pool.symbol("n");  // may be 0, and 0 // 0 is 0
   EXPECT_EQ(to_text(floordiv(n * n, n)), "n * n // n");
@@ -402,7 +411,8 @@ TEST_F(ExprTest, RandomExpressionsReadBack) {
 
 TEST_F(ExprTest, BadTextIsRefused) {
   EXPECT_EQ(parse_error(""), "line 1, column 1: expected an expression, got the end of the text");
-  EXPECT_EQ(parse_error("n +"), "line 1, column 4: expected an expression, got the end of the text");
+  EXPECT_EQ(parse_error("n +"),
+            "line 1, column 4: expected an expression, got the end of the text");
   EXPECT_EQ(parse_error("(n"), "line 1, column 3: expected ')', got the end of the text");
   EXPECT_EQ(parse_error("n n"), "line 1, column 3: expected the end of the expression, got 'n'");
   EXPECT_EQ(parse_error("p9"), "p9: expected one of 5 params");

@@ -7,12 +7,13 @@
 //   f16(x)                            cast
 //   b2:f32[i0 if i0 < 3 else 0.0]     load with predicate; without: b2:f32[i0]
 //   reduce_sum(i4 < n, b0:f32[i4])    reduction
+#include "kernel/expr_text.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "base/check.h"
-#include "kernel/expr_text.h"
 #include "kernel/scalar.h"
 
 namespace ingot {
@@ -40,9 +41,12 @@ class Printer {
     switch (expr.kind()) {
       case ExprKind::neg:
       case ExprKind::logical_not:
-      case ExprKind::bit_not: return kUnaryStrength;
-      case ExprKind::constant: return is_negative(expr) ? kUnaryStrength : kLeafStrength;
-      default: return kLeafStrength;
+      case ExprKind::bit_not:
+        return kUnaryStrength;
+      case ExprKind::constant:
+        return is_negative(expr) ? kUnaryStrength : kLeafStrength;
+      default:
+        return kLeafStrength;
     }
   }
 
@@ -59,20 +63,33 @@ class Printer {
       return;
     }
     switch (expr.kind()) {
-      case ExprKind::constant: return print_constant(expr);
-      case ExprKind::symbol: return print_symbol(expr);
-      case ExprKind::index: out_ += fmt::format("i{}", expr.payload()); return;
-      case ExprKind::param: out_ += fmt::format("p{}", expr.payload()); return;
+      case ExprKind::constant:
+        return print_constant(expr);
+      case ExprKind::symbol:
+        return print_symbol(expr);
+      case ExprKind::index:
+        out_ += fmt::format("i{}", expr.payload());
+        return;
+      case ExprKind::param:
+        out_ += fmt::format("p{}", expr.payload());
+        return;
       case ExprKind::local:
         out_ += fmt::format("t{}", expr.payload());
         return print_dtype(expr);
-      case ExprKind::neg: return print_prefix("-", expr);
-      case ExprKind::logical_not: return print_prefix("!", expr);
-      case ExprKind::bit_not: return print_prefix("~", expr);
-      case ExprKind::cast: return print_call(to_text(expr.dtype()), expr);
-      case ExprKind::load: return print_load(expr);
-      case ExprKind::reduce: return print_reduce(expr);
-      default: return print_call(name(expr.kind()), expr);
+      case ExprKind::neg:
+        return print_prefix("-", expr);
+      case ExprKind::logical_not:
+        return print_prefix("!", expr);
+      case ExprKind::bit_not:
+        return print_prefix("~", expr);
+      case ExprKind::cast:
+        return print_call(to_text(expr.dtype()), expr);
+      case ExprKind::load:
+        return print_load(expr);
+      case ExprKind::reduce:
+        return print_reduce(expr);
+      default:
+        return print_call(name(expr.kind()), expr);
     }
   }
 

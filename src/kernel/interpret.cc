@@ -46,10 +46,22 @@ class SymbolValues : public Surroundings {
     CHECK(id.index() < values_.size(), "no value for symbol ", id, ", got ", values_.size());
     return make_integer(values_[id.index()], DType::i64);
   }
-  Scalar index(VarId) override { CHECK(false, "a dimension has no loop variables"); return {}; }
-  Scalar param(Expr) override { CHECK(false, "a dimension has no params"); return {}; }
-  Scalar local(Expr) override { CHECK(false, "a dimension has no locals"); return {}; }
-  Scalar load(Expr, int64_t) override { CHECK(false, "a dimension has no loads"); return {}; }
+  Scalar index(VarId) override {
+    CHECK(false, "a dimension has no loop variables");
+    return {};
+  }
+  Scalar param(Expr) override {
+    CHECK(false, "a dimension has no params");
+    return {};
+  }
+  Scalar local(Expr) override {
+    CHECK(false, "a dimension has no locals");
+    return {};
+  }
+  Scalar load(Expr, int64_t) override {
+    CHECK(false, "a dimension has no loads");
+    return {};
+  }
   void bind(VarId, int64_t) override {}
 
  private:
@@ -78,8 +90,7 @@ class Interpreter : public Surroundings {
 
   Scalar symbol(SymbolId id) override {
     if (id.index() < symbols_.size()) return make_integer(symbols_[id.index()], DType::i64);
-    fail(fmt::format("symbol {} has no value",
-                     std::as_const(*kernel_.pool).symbol_info(id).name));
+    fail(fmt::format("symbol {} has no value", std::as_const(*kernel_.pool).symbol_info(id).name));
     return make_integer(0, DType::i64);
   }
   Scalar index(VarId var) override { return make_integer(indices_[var], DType::i64); }
@@ -211,8 +222,8 @@ class Interpreter : public Surroundings {
     const int64_t elements = value(alloc.elements).integer;
     constexpr int64_t kMost = int64_t{1} << 32;
     if (elements < 0 || elements > kMost) {
-      return fail(fmt::format("b{}: expected a scratch size up to 2^32, got {}", alloc.buffer,
-                              elements));
+      return fail(
+          fmt::format("b{}: expected a scratch size up to 2^32, got {}", alloc.buffer, elements));
     }
     auto& values = scratch_[alloc.buffer];
     if (!values) values = std::make_unique<BufferValues>();

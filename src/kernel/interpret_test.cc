@@ -207,8 +207,8 @@ b0 "y": f32[2] written
 TEST(Evaluate, AsksForLoadsAtTheirOffsets) {
   ExprPool pool;
   const Expr i = pool.fresh_index(pool.integer(3));
-  const Expr sum = pool.reduce(
-      ReduceKind::sum, i, pool.load(4, DType::f64, i * 2, less(i, pool.integer(2))));
+  const Expr sum =
+      pool.reduce(ReduceKind::sum, i, pool.load(4, DType::f64, i * 2, less(i, pool.integer(2))));
   std::vector<std::string> asked;
   const Scalar result = evaluate(sum, [&](Expr leaf) {
     asked.push_back(to_text(leaf));

@@ -39,9 +39,8 @@ void sort_factors(std::vector<Expr>& factors) {
 
 /// Sorts the terms and adds those with the same factors.
 void gather_terms(Sum& sum) {
-  std::sort(sum.terms.begin(), sum.terms.end(), [](const Term& a, const Term& b) {
-    return compare_factors(a.factors, b.factors) < 0;
-  });
+  std::sort(sum.terms.begin(), sum.terms.end(),
+            [](const Term& a, const Term& b) { return compare_factors(a.factors, b.factors) < 0; });
   size_t count = 0;
   for (Term& term : sum.terms) {
     if (count > 0 && sum.terms[count - 1].factors == term.factors) {
@@ -82,7 +81,8 @@ void collect_terms(Expr expr, int64_t coefficient, Sum& sum) {
   }
   Term term = {coefficient, {}};
   collect_factors(expr, term, sum.dtype);
-  if (term.factors.size() == 1 && (is_sum(term.factors[0]) || term.factors[0].kind() == ExprKind::neg)) {
+  if (term.factors.size() == 1 &&
+      (is_sum(term.factors[0]) || term.factors[0].kind() == ExprKind::neg)) {
     collect_terms(term.factors[0], term.coefficient, sum);
     return;
   }
@@ -110,8 +110,7 @@ Expr to_product(const std::vector<Expr>& factors, int64_t magnitude) {
     product = intern_binary(ExprKind::mul, product, factors[k]);
   }
   if (magnitude == 1) return product;
-  return intern_binary(ExprKind::mul, product,
-                       product.pool().integer(magnitude, product.dtype()));
+  return intern_binary(ExprKind::mul, product, product.pool().integer(magnitude, product.dtype()));
 }
 
 /// The coefficient as a signed number of its width.
@@ -193,21 +192,22 @@ Expr to_expr(const Sum& sum) {
   Expr result;
   for (const Term& term : sum.terms) {
     const int64_t value = signed_coefficient(term.coefficient, sum.dtype);
-    const bool minus = value < 0 && value != kLowest;
+    const bool is_lowest = value == kLowest >> (64 - bits(sum.dtype));
+    const bool minus = value < 0 && !is_lowest;
     if (!result) {
       if (term.is_constant()) return sum.pool->integer(term.coefficient, sum.dtype);
       if (value == -1) {
         const Expr product = to_product(term.factors, 1);
-        result = sum.pool->intern({ExprKind::neg, sum.dtype,
-                                   {product.id(), ExprPool::kNone, ExprPool::kNone}, 0});
+        result = sum.pool->intern(
+            {ExprKind::neg, sum.dtype, {product.id(), ExprPool::kNone, ExprPool::kNone}, 0});
       } else {
         result = to_product(term.factors, value);
       }
       continue;
     }
     const int64_t size = minus ? -value : value;
-    const Expr next = term.is_constant() ? sum.pool->integer(size, sum.dtype)
-                                         : to_product(term.factors, size);
+    const Expr next =
+        term.is_constant() ? sum.pool->integer(size, sum.dtype) : to_product(term.factors, size);
     result = intern_binary(minus ? ExprKind::sub : ExprKind::add, result, next);
   }
   return result;
@@ -260,8 +260,8 @@ Sum operator*(const Sum& a, const Sum& b) {
   Sum result = {a.pool, a.dtype, {}};
   if (product.coefficient == 0) return result;
   const auto moving = std::find_if(product.factors.begin(), product.factors.end(), is_moving_sum);
-  const auto moving_sums = std::count_if(product.factors.begin(), product.factors.end(),
-                                         is_moving_sum);
+  const auto moving_sums =
+      std::count_if(product.factors.begin(), product.factors.end(), is_moving_sum);
   if (moving_sums != 1) {
     push_term(result, product);
   } else {
@@ -295,9 +295,8 @@ std::optional<Sum> add_exactly(const Sum& a, const Sum& b, int64_t factor) {
   Sum sum = a;
   for (Term term : b.terms) {
     if (__builtin_mul_overflow(term.coefficient, factor, &term.coefficient)) return std::nullopt;
-    const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const Term& t) {
-      return t.factors == term.factors;
-    });
+    const auto same = std::find_if(sum.terms.begin(), sum.terms.end(),
+                                   [&](const Term& t) { return t.factors == term.factors; });
     if (same == sum.terms.end()) {
       sum.terms.push_back(term);
     } else if (__builtin_add_overflow(same->coefficient, term.coefficient, &same->coefficient)) {
@@ -328,12 +327,13 @@ std::optional<Sum> multiply_out(const Sum& a, const Sum& b) {
 }
 
 std::optional<Sum> expand(const Sum& sum) {
-  std::optional<Sum> result = Sum{sum.pool, sum.dtype, {}};
+  std::optional<Sum> result = Sum{sum.pool, DType::i64, {}};
   for (const Term& term : sum.terms) {
-    std::optional<Sum> product = constant_sum(*sum.pool, sum.dtype, term.coefficient);
+    const int64_t coefficient = signed_coefficient(term.coefficient, sum.dtype);
+    std::optional<Sum> product = constant_sum(*sum.pool, DType::i64, coefficient);
     for (const Expr& factor : term.factors) {
-      const auto of_factor = is_sum(factor) ? expand(to_sum(factor))
-                                            : Sum{sum.pool, sum.dtype, {{1, {factor}}}};
+      const auto of_factor =
+          is_sum(factor) ? expand(to_sum(factor)) : Sum{sum.pool, DType::i64, {{1, {factor}}}};
       if (!of_factor) return std::nullopt;
       product = multiply_out(*product, *of_factor);
       if (!product) return std::nullopt;

@@ -56,7 +56,8 @@ std::optional<Term> divide_exactly(const Term& a, const Term& b);
 /// The factors and the part of the coefficient that both have; positive.
 Term common_divisor(const Term& a, const Term& b);
 
-/// Multiplies out everything; none if it has more than 64 terms or a coefficient overflows.
+/// Multiplies out everything; none if it has more than 64 terms or a coefficient overflows. The
+/// result is a sum of numbers without a width: its dtype is i64 whatever its atoms are.
 std::optional<Sum> expand(const Sum& sum);
 /// a * b for expanded sums.
 std::optional<Sum> multiply_out(const Sum& a, const Sum& b);

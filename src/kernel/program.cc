@@ -60,17 +60,23 @@ Scalar Program::run_step(Step& step, Surroundings& surroundings) {
     case ExprKind::constant:
       if (const auto real = expr.as_real()) return make_real(*real, expr.dtype());
       return make_integer(*expr.as_int(), expr.dtype());
-    case ExprKind::symbol: return surroundings.symbol(expr.symbol());
-    case ExprKind::index: return surroundings.index(expr.var());
-    case ExprKind::param: return surroundings.param(expr);
-    case ExprKind::local: return surroundings.local(expr);
+    case ExprKind::symbol:
+      return surroundings.symbol(expr.symbol());
+    case ExprKind::index:
+      return surroundings.index(expr.var());
+    case ExprKind::param:
+      return surroundings.param(expr);
+    case ExprKind::local:
+      return surroundings.local(expr);
     case ExprKind::load:
       if (expr.operand(1) && values_[step.operands[1]].integer == 0) {
         return values_[step.operands[2]];
       }
       return surroundings.load(expr, values_[step.operands[0]].integer);
-    case ExprKind::reduce: return run_reduce(step, surroundings);
-    default: break;
+    case ExprKind::reduce:
+      return run_reduce(step, surroundings);
+    default:
+      break;
   }
   std::array<Scalar, 3> operands;
   const size_t count = static_cast<size_t>(arity(expr.kind()));

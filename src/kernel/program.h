@@ -1,4 +1,5 @@
-// kernel/program.h: an expression as a list of steps, so that the interpreter can run it many times.
+// kernel/program.h: an expression as a list of steps, so that the interpreter can run it many
+// times.
 #pragma once
 
 #include <memory>

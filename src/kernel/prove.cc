@@ -11,10 +11,20 @@ namespace {
 /// Enough for the offsets of tensors of rank 8; a proof that needs more is given up.
 constexpr int kMostSteps = 200;
 
-Sum atom_sum(Expr atom) { return {&atom.pool(), atom.dtype(), {{1, {atom}}}}; }
+// Sums here are those of expand(): numbers without a width.
+Sum atom_sum(Expr atom) {
+  return {&atom.pool(), DType::i64, {{1, {atom}}}};
+}
 
-Sum minus_one(const Sum& sum) {
-  return sum + constant_sum(*sum.pool, sum.dtype, -1);
+Sum number_sum(ExprPool& pool, int64_t value) {
+  return constant_sum(pool, DType::i64, value);
+}
+
+/// The multiplied-out sum plus a number.
+std::optional<Sum> expand_with_offset(const Sum& sum, int64_t offset) {
+  auto result = expand(sum);
+  if (result) result = add_exactly(*result, number_sum(*sum.pool, offset));
+  return result;
 }
 
 /// Atoms whose bounds are worth putting in their place, innermost loops first.
@@ -30,7 +40,8 @@ std::vector<Expr> find_bounded_atoms(const Sum& sum) {
         case ExprKind::max:
           if (std::find(atoms.begin(), atoms.end(), factor) == atoms.end()) atoms.push_back(factor);
           break;
-        default: break;
+        default:
+          break;
       }
     }
   }
@@ -124,11 +135,9 @@ bool Prover::is_apart(Expr a, Expr b, int64_t distance) {
 }
 
 bool Prover::is_apart(const Sum& a, const Sum& b, int64_t distance) {
-  const auto least = expand(a);
+  const auto least = expand_with_offset(a, distance);
   const auto most = expand(b);
-  if (!least || !most) return false;
-  auto gap = add_exactly(*most, *least, -1);
-  if (gap) gap = add_exactly(*gap, constant_sum(*pool_, a.dtype, distance), -1);
+  const auto gap = least && most ? add_exactly(*most, *least, -1) : std::nullopt;
   if (!gap) return false;
   steps_left_ = kMostSteps;
   return prove(*gap);
@@ -138,7 +147,7 @@ bool Prover::is_positive(Expr expr) {
   if (range(expr).lo >= 1) return true;
   if (at_least_.empty() || expr.dtype() != DType::i64) return false;
   const Sum sum = to_sum(expr);
-  return cannot_overflow(sum) && is_apart(constant_sum(*pool_, DType::i64, 0), sum, 1);
+  return cannot_overflow(sum) && is_apart(number_sum(*pool_, 0), sum, 1);
 }
 
 bool Prover::is_nonzero(Expr expr) {
@@ -151,8 +160,13 @@ bool Prover::is_below(const Sum& a, const Sum& b) {
 }
 
 bool Prover::is_negative_above(const Sum& a, const Sum& b) {
-  const Sum zero = constant_sum(*pool_, a.dtype, 0);
-  return is_apart(a, zero, 1) && is_apart(zero, a + b, 0);
+  if (!is_apart(a, number_sum(*pool_, 0), 1)) return false;
+  const auto x = expand(a);
+  const auto y = expand(b);
+  const auto sum = x && y ? add_exactly(*x, *y) : std::nullopt;
+  if (!sum) return false;
+  steps_left_ = kMostSteps;
+  return prove(*sum);
 }
 
 bool Prover::is_at_most(Expr a, Expr b) {
@@ -201,38 +215,38 @@ bool Prover::prove_by_bounds_of(const Sum& sum, Expr atom) {
   return false;
 }
 
+/// The bound (k * (extent - 1)) // b of (k * i) // b.
+void Prover::add_largest_quotient(Expr a, Expr b, const std::function<void(const Sum&)>& add) {
+  const Sum sum = to_sum(a);
+  if (sum.terms.size() != 1 || sum.terms[0].factors.size() != 1) return;
+  const Expr index = sum.terms[0].factors[0];
+  if (index.kind() != ExprKind::index || sum.terms[0].coefficient < 1) return;
+  const Expr largest = (pool_->extent(index.var()) - 1) * sum.terms[0].coefficient;
+  add(to_sum(floordiv(largest, b)));
+}
+
 /// Expanded sums that are at least (upper) or at most (lower) the atom.
 std::vector<Sum> Prover::bounds(Expr atom, bool upper) {
   std::vector<Sum> found;
-  const auto add = [&](const Sum& sum) {
-    if (auto multiplied_out = expand(sum)) found.push_back(std::move(*multiplied_out));
+  const auto add = [&](const Sum& sum, int64_t offset = 0) {
+    if (auto bound = expand_with_offset(sum, offset)) found.push_back(std::move(*bound));
   };
   const Range known = range(atom);
-  const auto constant = [&](int64_t value) { return constant_sum(*pool_, atom.dtype(), value); };
-  if (!upper && known.lo != std::numeric_limits<int64_t>::min()) add(constant(known.lo));
+  if (!upper && known.lo != std::numeric_limits<int64_t>::min()) {
+    add(number_sum(*pool_, known.lo));
+  }
   const Expr a = atom.operand(0);
   const Expr b = atom.operand(1);
   switch (atom.kind()) {
     case ExprKind::index:
-      if (upper) add(minus_one(to_sum(pool_->extent(atom.var()))));
+      if (upper) add(to_sum(pool_->extent(atom.var())), -1);
       break;
     case ExprKind::floormod:
-      if (upper && range(b).lo >= 1) add(minus_one(to_sum(b)));
+      if (upper && range(b).lo >= 1) add(to_sum(b), -1);
       break;
     case ExprKind::floordiv:
       if (range(b).lo < 1) break;
-      if (upper) {
-        // The largest a, divided: each variable of a at its bound.
-        const auto multiplied_out = expand(to_sum(a));
-        if (!multiplied_out) break;
-        for (const Expr& part : find_bounded_atoms(*multiplied_out)) {
-          if (part.kind() != ExprKind::index || multiplied_out->terms.size() > 1) break;
-          const Term& term = multiplied_out->terms[0];
-          if (term.factors.size() != 1 || term.coefficient < 1) break;
-          const Sum largest = scale(minus_one(to_sum(pool_->extent(part.var()))), term.coefficient);
-          add(to_sum(floordiv(to_expr(largest), b)));
-        }
-      }
+      if (upper) add_largest_quotient(a, b, add);
       break;
     case ExprKind::min:
       if (upper) {
@@ -246,23 +260,23 @@ std::vector<Sum> Prover::bounds(Expr atom, bool upper) {
         add(to_sum(b));
       }
       break;
-    default: break;
+    default:
+      break;
   }
-  if (upper && known.hi < kMaxDim) add(constant(known.hi));
+  if (upper && known.hi < kMaxDim) add(number_sum(*pool_, known.hi));
   return found;
 }
 
 /// Every atom is its lower bound plus something not negative: shows sums without negative
 /// coefficients after that shift.
 bool Prover::prove_by_lower_bounds(const Sum& sum) const {
-  std::optional<Sum> shifted = constant_sum(*pool_, sum.dtype, 0);
+  std::optional<Sum> shifted = number_sum(*pool_, 0);
   for (const Term& term : sum.terms) {
-    std::optional<Sum> product = constant_sum(*pool_, sum.dtype, term.coefficient);
+    std::optional<Sum> product = number_sum(*pool_, term.coefficient);
     for (const Expr& factor : term.factors) {
       const int64_t least = range(factor).lo;
       if (least < -kMaxDim) return false;
-      product = multiply_out(*product,
-                             atom_sum(factor) + constant_sum(*pool_, sum.dtype, least));
+      product = multiply_out(*product, atom_sum(factor) + number_sum(*pool_, least));
       if (!product) return false;
     }
     shifted = add_exactly(*shifted, *product);

@@ -18,54 +18,68 @@ int64_t random_integer(Random& random, DType dtype) {
   const int64_t top = is_signed(dtype) ? wrap(-1, DType::u64) : -1;
   const uint64_t high = static_cast<uint64_t>(top) >> (64 - bits(dtype) + is_signed(dtype));
   switch (random.range(0, 5)) {
-    case 0: return 0;
-    case 1: return random.range(-2, 2);
-    case 2: return static_cast<int64_t>(high) - random.range(0, 1);
-    case 3: return static_cast<int64_t>(~high) + random.range(0, 1);
-    case 4: return static_cast<int64_t>(random.bits());
-    default: return random.range(-20, 20);
+    case 0:
+      return 0;
+    case 1:
+      return random.range(-2, 2);
+    case 2:
+      return static_cast<int64_t>(high) - random.range(0, 1);
+    case 3:
+      return static_cast<int64_t>(~high) + random.range(0, 1);
+    case 4:
+      return static_cast<int64_t>(random.bits());
+    default:
+      return random.range(-20, 20);
   }
 }
 
 double random_real(Random& random) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  constexpr double kEdges[] = {0.0, -0.0, 1.0, -1.0, kInf, -kInf, 0.5, 2.0,
-                               std::numeric_limits<double>::quiet_NaN(), 0x1p-1074, 0x1p1023,
-                               -0x1p-130, 0x1p127};
+  constexpr double kEdges[] = {0.0,       -0.0,     1.0,
+                               -1.0,      kInf,     -kInf,
+                               0.5,       2.0,      std::numeric_limits<double>::quiet_NaN(),
+                               0x1p-1074, 0x1p1023, -0x1p-130,
+                               0x1p127};
   switch (random.range(0, 3)) {
-    case 0: return random.pick(kEdges);
-    case 1: return static_cast<double>(random.range(-20, 20)) / 4;
-    default: return random.normal(0, 4);
+    case 0:
+      return random.pick(kEdges);
+    case 1:
+      return static_cast<double>(random.range(-20, 20)) / 4;
+    default:
+      return random.normal(0, 4);
   }
 }
 
 Expr intern(ExprPool& pool, ExprKind kind, const Exprs& operands, std::optional<DType> dtype = {}) {
   const auto mistake = find_type_error(kind, operands, dtype);
   CHECK(!mistake, *mistake);
-  ExprPool::Node node = {kind, result_dtype(kind, operands, dtype),
-                         {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone}, 0};
+  ExprPool::Node node = {kind,
+                         result_dtype(kind, operands, dtype),
+                         {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone},
+                         0};
   for (size_t k = 0; k < operands.size(); ++k) node.operands[k] = operands[k].id();
   return pool.intern(node);
 }
 
 constexpr ExprKind kIntegerBinary[] = {
-    ExprKind::add,      ExprKind::sub,      ExprKind::mul,    ExprKind::add,     ExprKind::sub,
-    ExprKind::mul,      ExprKind::div,      ExprKind::fmod,   ExprKind::floordiv,
-    ExprKind::floormod, ExprKind::min,      ExprKind::max,    ExprKind::pow,     ExprKind::bit_and,
-    ExprKind::bit_or,   ExprKind::bit_xor,  ExprKind::shift_left, ExprKind::shift_right};
+    ExprKind::add,        ExprKind::sub,        ExprKind::mul,    ExprKind::add,
+    ExprKind::sub,        ExprKind::mul,        ExprKind::div,    ExprKind::fmod,
+    ExprKind::floordiv,   ExprKind::floormod,   ExprKind::min,    ExprKind::max,
+    ExprKind::pow,        ExprKind::bit_and,    ExprKind::bit_or, ExprKind::bit_xor,
+    ExprKind::shift_left, ExprKind::shift_right};
 constexpr ExprKind kIntegerUnary[] = {ExprKind::neg, ExprKind::abs, ExprKind::sign,
                                       ExprKind::bit_not};
-constexpr ExprKind kFloatBinary[] = {ExprKind::add, ExprKind::sub,      ExprKind::mul,
-                                     ExprKind::div, ExprKind::floordiv, ExprKind::floormod,
-                                     ExprKind::fmod, ExprKind::min,     ExprKind::max,
-                                     ExprKind::pow};
+constexpr ExprKind kFloatBinary[] = {
+    ExprKind::add,      ExprKind::sub,  ExprKind::mul, ExprKind::div, ExprKind::floordiv,
+    ExprKind::floormod, ExprKind::fmod, ExprKind::min, ExprKind::max, ExprKind::pow};
 constexpr ExprKind kFloatUnary[] = {
-    ExprKind::neg,  ExprKind::abs,   ExprKind::sign,  ExprKind::exp,   ExprKind::log,
-    ExprKind::sqrt, ExprKind::sin,   ExprKind::tanh,  ExprKind::erf,   ExprKind::sigmoid,
+    ExprKind::neg,   ExprKind::abs,  ExprKind::sign,  ExprKind::exp,  ExprKind::log,
+    ExprKind::sqrt,  ExprKind::sin,  ExprKind::tanh,  ExprKind::erf,  ExprKind::sigmoid,
     ExprKind::floor, ExprKind::ceil, ExprKind::round, ExprKind::trunc};
 constexpr ExprKind kCompare[] = {ExprKind::eq, ExprKind::ne, ExprKind::lt, ExprKind::le};
 constexpr ExprKind kLogic[] = {ExprKind::logical_and, ExprKind::logical_or, ExprKind::logical_xor,
-                               ExprKind::min, ExprKind::max, ExprKind::eq, ExprKind::ne};
+                               ExprKind::min,         ExprKind::max,        ExprKind::eq,
+                               ExprKind::ne};
 
 class Generator {
  public:
@@ -82,10 +96,12 @@ class Generator {
     }
     if (random_.chance(0.1)) return cast_to(dtype, depth);
     if (random_.chance(0.25)) {
-      return intern(pool_, is_float(dtype) ? random_.pick(kFloatUnary) : random_.pick(kIntegerUnary),
+      return intern(pool_,
+                    is_float(dtype) ? random_.pick(kFloatUnary) : random_.pick(kIntegerUnary),
                     {make(dtype, depth - 1)});
     }
-    return intern(pool_, is_float(dtype) ? random_.pick(kFloatBinary) : random_.pick(kIntegerBinary),
+    return intern(pool_,
+                  is_float(dtype) ? random_.pick(kFloatBinary) : random_.pick(kIntegerBinary),
                   {make(dtype, depth - 1), make(dtype, depth - 1)});
   }
 
@@ -104,9 +120,11 @@ class Generator {
   DType some_dtype() { return random_.pick(options_.leaves).dtype(); }
 
   Expr condition(int depth) {
-    if (random_.chance(0.2)) return intern(pool_, ExprKind::logical_not, {make(DType::b8, depth - 1)});
+    if (random_.chance(0.2))
+      return intern(pool_, ExprKind::logical_not, {make(DType::b8, depth - 1)});
     if (random_.chance(0.4)) {
-      return intern(pool_, random_.pick(kLogic), {make(DType::b8, depth - 1), make(DType::b8, depth - 1)});
+      return intern(pool_, random_.pick(kLogic),
+                    {make(DType::b8, depth - 1), make(DType::b8, depth - 1)});
     }
     const DType dtype = some_dtype();
     return intern(pool_, random_.pick(kCompare), {make(dtype, depth - 1), make(dtype, depth - 1)});
@@ -115,7 +133,7 @@ class Generator {
   Expr cast_to(DType dtype, int depth) {
     Expr inner = make(some_dtype(), depth - 1);
     if (random_.chance(0.5)) {
-      constexpr DType kSteps[] = {DType::f16, DType::bf16, DType::f64, DType::f32, DType::i8,
+      constexpr DType kSteps[] = {DType::f16, DType::bf16, DType::f64, DType::f32,     DType::i8,
                                   DType::u8,  DType::i32,  DType::i64, DType::f8e4m3fn};
       inner = intern(pool_, ExprKind::cast, {inner}, random_.pick(kSteps));
     }
@@ -133,25 +151,31 @@ class Generator {
       return pool_.integer(random_.range(1, 17));
     };
     switch (random_.range(0, 9)) {
-      case 0: return intern(pool_, ExprKind::sub, {sub(), sub()});
-      case 1: return intern(pool_, ExprKind::mul, {sub(), positive()});
-      case 2: return intern(pool_, ExprKind::floordiv, {sub(), positive()});
-      case 3: return intern(pool_, ExprKind::floormod, {sub(), positive()});
+      case 0:
+        return intern(pool_, ExprKind::sub, {sub(), sub()});
+      case 1:
+        return intern(pool_, ExprKind::mul, {sub(), positive()});
+      case 2:
+        return intern(pool_, ExprKind::floordiv, {sub(), positive()});
+      case 3:
+        return intern(pool_, ExprKind::floormod, {sub(), positive()});
       case 4: {
         // A remainder and its quotient, as when an index is taken apart and put together.
         const Expr x = sub();
         const Expr c = positive();
-        const Expr high = intern(pool_, ExprKind::mul,
-                                 {intern(pool_, ExprKind::floordiv, {x, c}), c});
-        return intern(pool_, ExprKind::add,
-                      {high, intern(pool_, ExprKind::floormod, {x, c})});
+        const Expr high =
+            intern(pool_, ExprKind::mul, {intern(pool_, ExprKind::floordiv, {x, c}), c});
+        return intern(pool_, ExprKind::add, {high, intern(pool_, ExprKind::floormod, {x, c})});
       }
-      case 5: return intern(pool_, ExprKind::min, {sub(), sub()});
-      case 6: return intern(pool_, ExprKind::max, {sub(), sub()});
+      case 5:
+        return intern(pool_, ExprKind::min, {sub(), sub()});
+      case 6:
+        return intern(pool_, ExprKind::max, {sub(), sub()});
       case 7:
         return intern(pool_, ExprKind::select,
                       {intern(pool_, random_.pick(kCompare), {sub(), sub()}), sub(), sub()});
-      default: return intern(pool_, ExprKind::add, {sub(), sub()});
+      default:
+        return intern(pool_, ExprKind::add, {sub(), sub()});
     }
   }
 
@@ -200,8 +224,11 @@ bool RandomLeaves::draw_leaf(Expr leaf, int64_t largest_symbol) {
       return true;
     }
     case ExprKind::param:
-    case ExprKind::local: values_[leaf.id()] = random_scalar(random_, leaf.dtype()); return true;
-    default: return true;
+    case ExprKind::local:
+      values_[leaf.id()] = random_scalar(random_, leaf.dtype());
+      return true;
+    default:
+      return true;
   }
 }
 
@@ -220,8 +247,8 @@ std::string RandomLeaves::text() const {
   for (const auto& [id, scalar] : values_) {
     if (!out.empty()) out += ", ";
     out += to_text(Expr(&pool_, id)) + " = ";
-    out += is_float(scalar.dtype) ? fmt::format("{}", scalar.real)
-                                  : fmt::format("{}", scalar.integer);
+    out +=
+        is_float(scalar.dtype) ? fmt::format("{}", scalar.real) : fmt::format("{}", scalar.integer);
   }
   return out;
 }

@@ -27,9 +27,13 @@ int64_t multiply_saturating(int64_t a, int64_t b) {
   return (a < 0) == (b < 0) ? kHighest : kLowest;
 }
 
-int64_t negate_saturating(int64_t a) { return a == kLowest ? kHighest : -a; }
+int64_t negate_saturating(int64_t a) {
+  return a == kLowest ? kHighest : -a;
+}
 
-Range join(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+Range join(Range a, Range b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
 
 /// The interval of four products, with saturated ends.
 Range multiply_saturating(Range a, Range b) {
@@ -78,7 +82,8 @@ Range range_of_fmod(Range a, Range b) {
 
 /// Smallest 2^n - 1 that is at least x >= 0.
 int64_t fill_bits(int64_t x) {
-  return x == 0 ? 0 : static_cast<int64_t>(~uint64_t{0} >> std::countl_zero(static_cast<uint64_t>(x)));
+  return x == 0 ? 0
+                : static_cast<int64_t>(~uint64_t{0} >> std::countl_zero(static_cast<uint64_t>(x)));
 }
 
 Range range_of_bits(ExprKind kind, Range a, Range b, DType dtype) {
@@ -92,37 +97,53 @@ Range range_of_bits(ExprKind kind, Range a, Range b, DType dtype) {
   return {0, fill_bits(std::max(a.hi, b.hi))};
 }
 
-bool is_within(Range a, Range b) { return b.lo <= a.lo && a.hi <= b.hi; }
+bool is_within(Range a, Range b) {
+  return b.lo <= a.lo && a.hi <= b.hi;
+}
 
 /// The range of an operation by the ranges of its operands, as if in unbounded integers.
 Range range_of_operation(Expr expr, Range a, Range b) {
   const DType dtype = expr.dtype();
   const Range all = all_values(dtype);
   switch (expr.kind()) {
-    case ExprKind::add: return {add_saturating(a.lo, b.lo), add_saturating(a.hi, b.hi)};
+    case ExprKind::add:
+      return {add_saturating(a.lo, b.lo), add_saturating(a.hi, b.hi)};
     case ExprKind::sub:
       return {add_saturating(a.lo, negate_saturating(b.hi)),
               add_saturating(a.hi, negate_saturating(b.lo))};
-    case ExprKind::mul: return multiply_saturating(a, b);
-    case ExprKind::neg: return {negate_saturating(a.hi), negate_saturating(a.lo)};
-    case ExprKind::div: return range_of_div(a, b);
-    case ExprKind::fmod: return range_of_fmod(a, b);
-    case ExprKind::floordiv: return range_of_floordiv(a, b);
-    case ExprKind::floormod: return range_of_floormod(a, b);
-    case ExprKind::min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    case ExprKind::max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    case ExprKind::mul:
+      return multiply_saturating(a, b);
+    case ExprKind::neg:
+      return {negate_saturating(a.hi), negate_saturating(a.lo)};
+    case ExprKind::div:
+      return range_of_div(a, b);
+    case ExprKind::fmod:
+      return range_of_fmod(a, b);
+    case ExprKind::floordiv:
+      return range_of_floordiv(a, b);
+    case ExprKind::floormod:
+      return range_of_floormod(a, b);
+    case ExprKind::min:
+      return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case ExprKind::max:
+      return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     case ExprKind::abs:
       if (a.lo >= 0) return a;
       return {a.hi < 0 ? negate_saturating(a.hi) : 0, largest_magnitude(a)};
-    case ExprKind::sign: return {a.lo > 0 ? 1 : a.lo == 0 ? 0 : -1, a.hi < 0 ? -1 : a.hi == 0 ? 0 : 1};
+    case ExprKind::sign:
+      return {a.lo > 0 ? 1 : a.lo == 0 ? 0 : -1, a.hi < 0 ? -1 : a.hi == 0 ? 0 : 1};
     case ExprKind::bit_and:
     case ExprKind::bit_or:
-    case ExprKind::bit_xor: return range_of_bits(expr.kind(), a, b, dtype);
+    case ExprKind::bit_xor:
+      return range_of_bits(expr.kind(), a, b, dtype);
     case ExprKind::shift_right:
       if (b.is_single() && b.lo >= 0 && b.lo < bits(dtype)) return {a.lo >> b.lo, a.hi >> b.lo};
-      return {std::min<int64_t>(a.lo, a.lo < 0 && !is_signed(dtype) ? 0 : a.lo < 0 ? a.lo : 0),
+      return {std::min<int64_t>(a.lo, a.lo < 0 && !is_signed(dtype) ? 0
+                                      : a.lo < 0                    ? a.lo
+                                                                    : 0),
               std::max<int64_t>(a.hi, 0)};
-    default: return all;
+    default:
+      return all;
   }
 }
 
@@ -134,7 +155,9 @@ bool may_saturate(ExprKind kind) {
 }
 
 /// Whether the plain result may be trusted to be the wrapped one.
-bool is_index(Expr expr) { return expr.pool().leaves(expr.id()).only_index; }
+bool is_index(Expr expr) {
+  return expr.pool().leaves(expr.id()).only_index;
+}
 
 Range compute_range(Expr expr) {
   const DType dtype = expr.dtype();
@@ -144,12 +167,14 @@ Range compute_range(Expr expr) {
       const int64_t value = *expr.as_int();
       return dtype == DType::u64 && value < 0 ? all : Range{value, value};
     }
-    case ExprKind::symbol: return std::as_const(expr.pool()).symbol_info(expr.symbol()).range;
+    case ExprKind::symbol:
+      return std::as_const(expr.pool()).symbol_info(expr.symbol()).range;
     case ExprKind::index: {
       const Range extent = range_of(expr.pool().extent(expr.var()));
       return {0, std::max<int64_t>(extent.hi, 1) - 1};
     }
-    case ExprKind::select: return join(range_of(expr.operand(1)), range_of(expr.operand(2)));
+    case ExprKind::select:
+      return join(range_of(expr.operand(1)), range_of(expr.operand(2)));
     case ExprKind::cast: {
       if (!is_integral(expr.operand(0).dtype())) return all;
       const Range range = range_of(expr.operand(0));
@@ -160,10 +185,13 @@ Range compute_range(Expr expr) {
     case ExprKind::param:
     case ExprKind::local:
     case ExprKind::load:
-    case ExprKind::reduce: return all;
-    default: break;
+    case ExprKind::reduce:
+      return all;
+    default:
+      break;
   }
-  if (dtype == DType::b8 && expr.kind() != ExprKind::min && expr.kind() != ExprKind::max) return all;
+  if (dtype == DType::b8 && expr.kind() != ExprKind::min && expr.kind() != ExprKind::max)
+    return all;
   const Range a = range_of(expr.operand(0));
   const Range b = arity(expr.kind()) > 1 ? range_of(expr.operand(1)) : a;
   if (dtype == DType::u64 && (a.lo < 0 || b.lo < 0)) return all;
@@ -193,8 +221,10 @@ std::optional<Range> add_ranges(Range a, Range b) {
 
 std::optional<Range> multiply_ranges(Range a, Range b) {
   int64_t ends[4];
-  if (__builtin_mul_overflow(a.lo, b.lo, &ends[0]) || __builtin_mul_overflow(a.lo, b.hi, &ends[1]) ||
-      __builtin_mul_overflow(a.hi, b.lo, &ends[2]) || __builtin_mul_overflow(a.hi, b.hi, &ends[3])) {
+  if (__builtin_mul_overflow(a.lo, b.lo, &ends[0]) ||
+      __builtin_mul_overflow(a.lo, b.hi, &ends[1]) ||
+      __builtin_mul_overflow(a.hi, b.lo, &ends[2]) ||
+      __builtin_mul_overflow(a.hi, b.hi, &ends[3])) {
     return std::nullopt;
   }
   return Range{*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
@@ -216,7 +246,8 @@ bool is_multiple_of(Expr integer, int64_t divisor) {
   // that do not wrap.
   const bool is_power_of_two = (divisor & (divisor - 1)) == 0;
   switch (integer.kind()) {
-    case ExprKind::constant: return *integer.as_int() % divisor == 0;
+    case ExprKind::constant:
+      return *integer.as_int() % divisor == 0;
     case ExprKind::symbol: {
       const int64_t known = std::as_const(integer.pool()).symbol_info(integer.symbol()).divisor;
       return known != 0 && known % divisor == 0;
@@ -235,8 +266,10 @@ bool is_multiple_of(Expr integer, int64_t divisor) {
     case ExprKind::add:
     case ExprKind::sub:
     case ExprKind::mul:
-    case ExprKind::neg: break;
-    default: return false;
+    case ExprKind::neg:
+      break;
+    default:
+      return false;
   }
   const Sum sum = to_sum(integer);
   if (!is_power_of_two && !cannot_overflow(sum)) return false;
@@ -246,9 +279,8 @@ bool is_multiple_of(Expr integer, int64_t divisor) {
       if (left == 1 || left == -1) return true;
       for (const int64_t part : {left, int64_t{2}}) {
         if (part == 2 && left % 2 != 0) continue;
-        const bool divides = factor.kind() == ExprKind::symbol
-                                 ? false
-                                 : is_multiple_of(factor, part);
+        const bool divides =
+            factor.kind() == ExprKind::symbol ? false : is_multiple_of(factor, part);
         if (divides) {
           left /= part;
           break;

@@ -46,6 +46,7 @@ class Prover {
   bool prove_by_bounds_of(const Sum& sum, Expr atom);
   bool prove_by_lower_bounds(const Sum& sum) const;
   std::vector<Sum> bounds(Expr atom, bool upper);
+  void add_largest_quotient(Expr a, Expr b, const std::function<void(const Sum&)>& add);
 
   ExprPool* pool_;
   std::unordered_map<uint32_t, int64_t> at_least_;

@@ -12,9 +12,13 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
-bool is_word_character(char c) { return is_letter(c) || is_digit(c); }
+bool is_word_character(char c) {
+  return is_letter(c) || is_digit(c);
+}
 
 bool is_exponent_sign(std::string_view text, size_t at) {
   return (text[at] == '+' || text[at] == '-') && at > 0 && (text[at - 1] | 0x20) == 'e';
@@ -56,9 +60,8 @@ std::string_view Reader::peek() {
     while (size < rest.size() && is_word_character(rest[size])) ++size;
   } else if (is_digit(rest[0])) {
     // 1e+30 and 2.5 too; "0..7" is two numbers.
-    while (size < rest.size() &&
-           (is_word_character(rest[size]) || is_exponent_sign(rest, size) ||
-            (rest[size] == '.' && !rest.substr(size).starts_with("..")))) {
+    while (size < rest.size() && (is_word_character(rest[size]) || is_exponent_sign(rest, size) ||
+                                  (rest[size] == '.' && !rest.substr(size).starts_with("..")))) {
       ++size;
     }
   } else if (rest[0] == '"') {

@@ -5,8 +5,8 @@
 // arithmetic (divide.cc); operands of commutative kinds are sorted, constants last; then the first
 // row that matches is applied, and its result is made in the same way. Every row makes the node
 // smaller, or moves constants outwards, or replaces its kind by one further down the list
-// `div -> floordiv`, `not (a < b) -> b <= a`, so the rewriting ends; a cap on nested rewriting guards
-// the claim.
+// `div -> floordiv`, `not (a < b) -> b <= a`, so the rewriting ends; a cap on nested rewriting
+// guards the claim.
 #include "kernel/rules.h"
 
 #include <algorithm>
@@ -22,10 +22,16 @@
 namespace ingot {
 namespace {
 
-bool is_at_most(Expr a, Expr b) { return Prover({a, b}).is_at_most(a, b); }
+bool is_at_most(Expr a, Expr b) {
+  return Prover({a, b}).is_at_most(a, b);
+}
 
-bool x_at_most_y(const Match& m) { return is_at_most(m.x, m.y); }
-bool y_at_most_x(const Match& m) { return is_at_most(m.y, m.x); }
+bool x_at_most_y(const Match& m) {
+  return is_at_most(m.x, m.y);
+}
+bool y_at_most_x(const Match& m) {
+  return is_at_most(m.y, m.x);
+}
 bool x_below_y(const Match& m) {
   return Prover({m.x, m.y}).is_less(m.x, m.y);
 }
@@ -33,16 +39,28 @@ Match swapped(Match m) {
   std::swap(m.x, m.y);
   return m;
 }
-bool y_below_x(const Match& m) { return x_below_y(swapped(m)); }
-bool x_differs_from_y(const Match& m) { return x_below_y(m) || y_below_x(m); }
-bool both_nonnegative(const Match& m) { return range_of(m.x).lo >= 0 && range_of(m.y).lo >= 0; }
-bool x_nonnegative(const Match& m) { return range_of(m.x).lo >= 0; }
+bool y_below_x(const Match& m) {
+  return x_below_y(swapped(m));
+}
+bool x_differs_from_y(const Match& m) {
+  return x_below_y(m) || y_below_x(m);
+}
+bool both_nonnegative(const Match& m) {
+  return range_of(m.x).lo >= 0 && range_of(m.y).lo >= 0;
+}
+bool x_nonnegative(const Match& m) {
+  return range_of(m.x).lo >= 0;
+}
 bool x_nonpositive(const Match& m) {
   const Range range = range_of(m.x);
   return range.hi <= 0 && range.lo > all_values(m.x.dtype()).lo;
 }
-bool x_positive(const Match& m) { return range_of(m.x).lo > 0; }
-bool x_negative(const Match& m) { return range_of(m.x).hi < 0; }
+bool x_positive(const Match& m) {
+  return range_of(m.x).lo > 0;
+}
+bool x_negative(const Match& m) {
+  return range_of(m.x).hi < 0;
+}
 
 /// A float c whose reciprocal is exact and as far from the ends of f32 as it is itself.
 bool c_is_power_of_two(const Match& m) {
@@ -236,18 +254,22 @@ Expr* find_variable(Match& match, std::string_view name) {
 
 bool fits(RuleTypes types, DType dtype) {
   switch (types) {
-    case RuleTypes::any: return true;
-    case RuleTypes::integers: return is_int(dtype);
-    case RuleTypes::floats: return is_float(dtype);
-    case RuleTypes::booleans: return dtype == DType::b8;
+    case RuleTypes::any:
+      return true;
+    case RuleTypes::integers:
+      return is_int(dtype);
+    case RuleTypes::floats:
+      return is_float(dtype);
+    case RuleTypes::booleans:
+      return dtype == DType::b8;
   }
   INGOT_UNREACHABLE();
 }
 
 bool is_number(const Syntax& pattern, Expr expr, bool negative) {
   if ((expr.dtype() == DType::b8) != (pattern.dtype == DType::b8)) return false;
-  const double value = pattern.is == Syntax::Is::real ? pattern.real
-                                                      : static_cast<double>(pattern.number);
+  const double value =
+      pattern.is == Syntax::Is::real ? pattern.real : static_cast<double>(pattern.number);
   if (const auto real = expr.as_real()) {
     return *real == (negative ? -value : value) && std::signbit(*real) == negative;
   }
@@ -290,7 +312,8 @@ bool matches(const Syntax& pattern, Expr expr, RuleTypes types, Match& match) {
   }
   if (pattern.is != Syntax::Is::operation || pattern.kind != expr.kind()) return false;
   for (size_t k = 0; k < pattern.operands.size(); ++k) {
-    if (!matches(pattern.operands[k], expr.operand(static_cast<int>(k)), types, match)) return false;
+    if (!matches(pattern.operands[k], expr.operand(static_cast<int>(k)), types, match))
+      return false;
   }
   return true;
 }
@@ -313,8 +336,10 @@ bool is_commutative(ExprKind kind) {
     case ExprKind::logical_xor:
     case ExprKind::bit_and:
     case ExprKind::bit_or:
-    case ExprKind::bit_xor: return true;
-    default: return false;
+    case ExprKind::bit_xor:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -328,7 +353,8 @@ Expr to_constant(ExprPool& pool, const Scalar& value) {
                                : pool.integer(value.integer, value.dtype);
 }
 
-std::optional<Expr> fold(ExprPool& pool, const ExprPool::Node& node, std::span<const Expr> operands) {
+std::optional<Expr> fold(ExprPool& pool, const ExprPool::Node& node,
+                         std::span<const Expr> operands) {
   std::vector<Scalar> values;
   for (const Expr& operand : operands) {
     if (operand.kind() != ExprKind::constant) return std::nullopt;
@@ -345,10 +371,14 @@ std::optional<Expr> simplify_integers(const ExprPool::Node& node, std::span<cons
       return to_expr(merge_remainders(to_sum(operands[0]) - to_sum(operands[1])));
     case ExprKind::mul:
       return to_expr(merge_remainders(to_sum(operands[0]) * to_sum(operands[1])));
-    case ExprKind::neg: return to_expr(scale(to_sum(operands[0]), -1));
-    case ExprKind::floordiv: return simplify_floordiv(operands[0], operands[1]);
-    case ExprKind::floormod: return simplify_floormod(operands[0], operands[1]);
-    default: return std::nullopt;
+    case ExprKind::neg:
+      return to_expr(scale(to_sum(operands[0]), -1));
+    case ExprKind::floordiv:
+      return simplify_floordiv(operands[0], operands[1]);
+    case ExprKind::floormod:
+      return simplify_floormod(operands[0], operands[1]);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -374,8 +404,8 @@ std::optional<Expr> simplify_cast(Expr operand, DType to) {
   const DType from = inner.dtype();
   const DType between = operand.dtype();
   // Integers keep their low bits, so a wider step between changes nothing.
-  const bool is_truncation = is_int(to) && is_int(between) && is_integral(from) &&
-                             bits(to) <= bits(between);
+  const bool is_truncation =
+      is_int(to) && is_int(between) && is_integral(from) && bits(to) <= bits(between);
   // From a float, integers saturate; from an integer they wrap: the step may not change which.
   const bool changes_rounding = is_integral(from) && is_float(between) && is_int(to);
   const bool is_harmless = changes_rounding ? holds_every_value(to, from) : true;
@@ -423,7 +453,9 @@ Expr simplify(ExprPool& pool, const ExprPool::Node& node) {
   return result;
 }
 
-std::span<const Rule> rules() { return kRules; }
+std::span<const Rule> rules() {
+  return kRules;
+}
 
 std::optional<Match> match(const Rule& rule, Expr root) {
   const Syntax pattern = parse_row_text(rule.pattern);

@@ -1,4 +1,5 @@
-// kernel/rules.h: simplification: one table of rewrite rows, and the arithmetic of index expressions.
+// kernel/rules.h: simplification: one table of rewrite rows, and the arithmetic of index
+// expressions.
 #pragma once
 
 #include <span>

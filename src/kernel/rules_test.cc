@@ -18,10 +18,14 @@ constexpr int kSamplesPerType = 1000;
 
 bool is_of(RuleTypes types, DType dtype) {
   switch (types) {
-    case RuleTypes::any: return true;
-    case RuleTypes::integers: return is_int(dtype);
-    case RuleTypes::floats: return is_float(dtype);
-    case RuleTypes::booleans: return dtype == DType::b8;
+    case RuleTypes::any:
+      return true;
+    case RuleTypes::integers:
+      return is_int(dtype);
+    case RuleTypes::floats:
+      return is_float(dtype);
+    case RuleTypes::booleans:
+      return dtype == DType::b8;
   }
   return false;
 }
@@ -56,8 +60,9 @@ class OperandSource {
 
   Expr constant() {
     if (is_float(dtype_) && random_.chance(0.5)) {
-      return pool_.real(std::ldexp(random_.chance(0.5) ? 1 : -1, static_cast<int>(random_.range(-70, 70))),
-                        dtype_);
+      return pool_.real(
+          std::ldexp(random_.chance(0.5) ? 1 : -1, static_cast<int>(random_.range(-70, 70))),
+          dtype_);
     }
     const Scalar value = random_scalar(random_, dtype_);
     return is_float(dtype_) ? pool_.real(value.real, dtype_) : pool_.integer(value.integer, dtype_);
@@ -68,7 +73,8 @@ class OperandSource {
     m.x = operand(0);
     m.y = operand(1);
     m.w = operand(2);
-    m.z = random_.chance(0.5) ? pool_.param(3, DType::b8) : less(pool_.param(4, DType::f32), pool_.param(5, DType::f32));
+    m.z = random_.chance(0.5) ? pool_.param(3, DType::b8)
+                              : less(pool_.param(4, DType::f32), pool_.param(5, DType::f32));
     m.c = constant();
     m.d = constant();
     return m;
@@ -163,16 +169,16 @@ TEST(Rules, WrongRowsAreCaught) {
 
 TEST(Rules, NamesAreUniqueWithinAType) {
   std::map<std::pair<std::string_view, RuleTypes>, int> count;
-  for (const Rule& rule : rules()) EXPECT_EQ(++count[std::pair(rule.name, rule.types)], 1) << rule.name;
+  for (const Rule& rule : rules())
+    EXPECT_EQ(++count[std::pair(rule.name, rule.types)], 1) << rule.name;
 }
 
 /// Simplified and plain expressions agree on random values, and simplifying again changes nothing.
 void check_expression(ExprPool& pool, Random& random, Expr plain, int64_t largest_symbol) {
   const Expr simple = simplify_again(plain);
   ASSERT_EQ(simple.dtype(), plain.dtype());
-  EXPECT_EQ(simplify_again(simple), simple)
-      << to_text(plain) << "\n  once:  " << to_text(simple)
-      << "\n  twice: " << to_text(simplify_again(simple));
+  EXPECT_EQ(simplify_again(simple), simple) << to_text(plain) << "\n  once:  " << to_text(simple)
+                                            << "\n  twice: " << to_text(simplify_again(simple));
   RandomLeaves leaves(pool, random);
   for (int repeat = 0; repeat < 8; ++repeat) {
     if (!leaves.draw({plain, simple}, largest_symbol)) continue;
@@ -221,7 +227,17 @@ TEST(Simplify, RandomIndexExpressions) {
     const Expr j = pool.fresh_index(c);
     const Expr tile = pool.fresh_index(ceildiv(n, 8));
     const Expr lane = pool.fresh_index(min(pool.integer(8), n - tile * 8));
-    options.leaves = {n, c, m, i, j, i, j, tile, lane, i * c + j, tile * 8 + lane,
+    options.leaves = {n,
+                      c,
+                      m,
+                      i,
+                      j,
+                      i,
+                      j,
+                      tile,
+                      lane,
+                      i * c + j,
+                      tile * 8 + lane,
                       pool.fresh_index(pool.integer(16))};
     check_expression(pool, random, random_expr(random, pool, options, DType::i64), 12);
     if (HasFatalFailure() || HasNonfatalFailure()) return;

@@ -67,28 +67,45 @@ int64_t apply_integers(ExprKind kind, DType dtype, int64_t a, int64_t b) {
   const uint64_t x = static_cast<uint64_t>(a);
   const uint64_t y = static_cast<uint64_t>(b);
   switch (kind) {
-    case ExprKind::add: return static_cast<int64_t>(x + y);
-    case ExprKind::sub: return static_cast<int64_t>(x - y);
-    case ExprKind::mul: return static_cast<int64_t>(x * y);
-    case ExprKind::neg: return static_cast<int64_t>(uint64_t{0} - x);
-    case ExprKind::div: return divide_truncating(a, b, dtype);
-    case ExprKind::fmod: return remainder_truncating(a, b, dtype);
+    case ExprKind::add:
+      return static_cast<int64_t>(x + y);
+    case ExprKind::sub:
+      return static_cast<int64_t>(x - y);
+    case ExprKind::mul:
+      return static_cast<int64_t>(x * y);
+    case ExprKind::neg:
+      return static_cast<int64_t>(uint64_t{0} - x);
+    case ExprKind::div:
+      return divide_truncating(a, b, dtype);
+    case ExprKind::fmod:
+      return remainder_truncating(a, b, dtype);
     case ExprKind::floordiv:
       return divide_truncating(a, b, dtype) - (rounds_down(a, b, dtype) ? 1 : 0);
     case ExprKind::floormod:
       return remainder_truncating(a, b, dtype) + (rounds_down(a, b, dtype) ? b : 0);
-    case ExprKind::min: return is_below(b, a, dtype) ? b : a;
-    case ExprKind::max: return is_below(a, b, dtype) ? b : a;
-    case ExprKind::pow: return power(a, b, dtype);
-    case ExprKind::abs: return is_signed(dtype) ? static_cast<int64_t>(magnitude(a)) : a;
-    case ExprKind::sign: return dtype == DType::u64 ? a != 0 : (a > 0) - (a < 0);
-    case ExprKind::bit_and: return a & b;
-    case ExprKind::bit_or: return a | b;
-    case ExprKind::bit_xor: return a ^ b;
-    case ExprKind::bit_not: return ~a;
+    case ExprKind::min:
+      return is_below(b, a, dtype) ? b : a;
+    case ExprKind::max:
+      return is_below(a, b, dtype) ? b : a;
+    case ExprKind::pow:
+      return power(a, b, dtype);
+    case ExprKind::abs:
+      return is_signed(dtype) ? static_cast<int64_t>(magnitude(a)) : a;
+    case ExprKind::sign:
+      return dtype == DType::u64 ? a != 0 : (a > 0) - (a < 0);
+    case ExprKind::bit_and:
+      return a & b;
+    case ExprKind::bit_or:
+      return a | b;
+    case ExprKind::bit_xor:
+      return a ^ b;
+    case ExprKind::bit_not:
+      return ~a;
     case ExprKind::shift_left:
-    case ExprKind::shift_right: return shift(kind, a, b, dtype);
-    default: CHECK(false, name(kind), " is not defined on integers");
+    case ExprKind::shift_right:
+      return shift(kind, a, b, dtype);
+    default:
+      CHECK(false, name(kind), " is not defined on integers");
   }
   INGOT_UNREACHABLE();
 }
@@ -126,41 +143,76 @@ double floor_remainder(double a, double b) {
 
 double apply_reals(ExprKind kind, double a, double b) {
   switch (kind) {
-    case ExprKind::add: return a + b;
-    case ExprKind::sub: return a - b;
-    case ExprKind::mul: return a * b;
-    case ExprKind::div: return a / b;
-    case ExprKind::neg: return -a;
-    case ExprKind::floordiv: return std::floor(a / b);
-    case ExprKind::floormod: return floor_remainder(a, b);
-    case ExprKind::fmod: return std::fmod(a, b);
-    case ExprKind::min: return smaller(a, b);
-    case ExprKind::max: return larger(a, b);
-    case ExprKind::pow: return power(a, b);
-    case ExprKind::abs: return std::abs(a);
-    case ExprKind::sign: return a > 0 ? 1 : a < 0 ? -1 : a;
-    case ExprKind::exp: return std::exp(a);
-    case ExprKind::log: return std::log(a);
-    case ExprKind::sqrt: return std::sqrt(a);
-    case ExprKind::sin: return std::sin(a);
-    case ExprKind::cos: return std::cos(a);
-    case ExprKind::tan: return std::tan(a);
-    case ExprKind::asin: return std::asin(a);
-    case ExprKind::acos: return std::acos(a);
-    case ExprKind::atan: return std::atan(a);
-    case ExprKind::sinh: return std::sinh(a);
-    case ExprKind::cosh: return std::cosh(a);
-    case ExprKind::tanh: return std::tanh(a);
-    case ExprKind::asinh: return std::asinh(a);
-    case ExprKind::acosh: return std::acosh(a);
-    case ExprKind::atanh: return std::atanh(a);
-    case ExprKind::erf: return std::erf(a);
-    case ExprKind::sigmoid: return sigmoid(a);
-    case ExprKind::floor: return std::floor(a);
-    case ExprKind::ceil: return std::ceil(a);
-    case ExprKind::round: return std::nearbyint(a);
-    case ExprKind::trunc: return std::trunc(a);
-    default: CHECK(false, name(kind), " is not defined on floating-point numbers");
+    case ExprKind::add:
+      return a + b;
+    case ExprKind::sub:
+      return a - b;
+    case ExprKind::mul:
+      return a * b;
+    case ExprKind::div:
+      return a / b;
+    case ExprKind::neg:
+      return -a;
+    case ExprKind::floordiv:
+      return std::floor(a / b);
+    case ExprKind::floormod:
+      return floor_remainder(a, b);
+    case ExprKind::fmod:
+      return std::fmod(a, b);
+    case ExprKind::min:
+      return smaller(a, b);
+    case ExprKind::max:
+      return larger(a, b);
+    case ExprKind::pow:
+      return power(a, b);
+    case ExprKind::abs:
+      return std::abs(a);
+    case ExprKind::sign:
+      return a > 0 ? 1 : a < 0 ? -1 : a;
+    case ExprKind::exp:
+      return std::exp(a);
+    case ExprKind::log:
+      return std::log(a);
+    case ExprKind::sqrt:
+      return std::sqrt(a);
+    case ExprKind::sin:
+      return std::sin(a);
+    case ExprKind::cos:
+      return std::cos(a);
+    case ExprKind::tan:
+      return std::tan(a);
+    case ExprKind::asin:
+      return std::asin(a);
+    case ExprKind::acos:
+      return std::acos(a);
+    case ExprKind::atan:
+      return std::atan(a);
+    case ExprKind::sinh:
+      return std::sinh(a);
+    case ExprKind::cosh:
+      return std::cosh(a);
+    case ExprKind::tanh:
+      return std::tanh(a);
+    case ExprKind::asinh:
+      return std::asinh(a);
+    case ExprKind::acosh:
+      return std::acosh(a);
+    case ExprKind::atanh:
+      return std::atanh(a);
+    case ExprKind::erf:
+      return std::erf(a);
+    case ExprKind::sigmoid:
+      return sigmoid(a);
+    case ExprKind::floor:
+      return std::floor(a);
+    case ExprKind::ceil:
+      return std::ceil(a);
+    case ExprKind::round:
+      return std::nearbyint(a);
+    case ExprKind::trunc:
+      return std::trunc(a);
+    default:
+      CHECK(false, name(kind), " is not defined on floating-point numbers");
   }
   INGOT_UNREACHABLE();
 }
@@ -168,11 +220,16 @@ double apply_reals(ExprKind kind, double a, double b) {
 template <class T>
 bool compare_values(ExprKind kind, T a, T b) {
   switch (kind) {
-    case ExprKind::eq: return a == b;
-    case ExprKind::ne: return a != b;
-    case ExprKind::lt: return a < b;
-    case ExprKind::le: return a <= b;
-    default: INGOT_UNREACHABLE();
+    case ExprKind::eq:
+      return a == b;
+    case ExprKind::ne:
+      return a != b;
+    case ExprKind::lt:
+      return a < b;
+    case ExprKind::le:
+      return a <= b;
+    default:
+      INGOT_UNREACHABLE();
   }
 }
 
@@ -237,19 +294,29 @@ Scalar apply(ExprKind kind, DType dtype, std::span<const Scalar> operands) {
   const Scalar& b = operands.size() > 1 ? operands[1] : a;
   const auto boolean = [](bool value) { return make_integer(value ? 1 : 0, DType::b8); };
   switch (kind) {
-    case ExprKind::select: return a.integer != 0 ? b : operands[2];
-    case ExprKind::cast: return cast(a, dtype);
+    case ExprKind::select:
+      return a.integer != 0 ? b : operands[2];
+    case ExprKind::cast:
+      return cast(a, dtype);
     case ExprKind::eq:
     case ExprKind::ne:
     case ExprKind::lt:
-    case ExprKind::le: return boolean(compare_scalars(kind, a, b));
-    case ExprKind::is_nan: return boolean(std::isnan(a.real));
-    case ExprKind::is_inf: return boolean(std::isinf(a.real));
-    case ExprKind::logical_and: return boolean(a.integer && b.integer);
-    case ExprKind::logical_or: return boolean(a.integer || b.integer);
-    case ExprKind::logical_xor: return boolean(a.integer != b.integer);
-    case ExprKind::logical_not: return boolean(!a.integer);
-    default: break;
+    case ExprKind::le:
+      return boolean(compare_scalars(kind, a, b));
+    case ExprKind::is_nan:
+      return boolean(std::isnan(a.real));
+    case ExprKind::is_inf:
+      return boolean(std::isinf(a.real));
+    case ExprKind::logical_and:
+      return boolean(a.integer && b.integer);
+    case ExprKind::logical_or:
+      return boolean(a.integer || b.integer);
+    case ExprKind::logical_xor:
+      return boolean(a.integer != b.integer);
+    case ExprKind::logical_not:
+      return boolean(!a.integer);
+    default:
+      break;
   }
   if (is_float(a.dtype)) return make_real(apply_reals(kind, a.real, b.real), a.dtype);
   return make_integer(apply_integers(kind, a.dtype, a.integer, b.integer), a.dtype);
@@ -261,15 +328,21 @@ Scalar neutral(ReduceKind kind, DType dtype) {
     return is_float(dtype) ? make_real(real, dtype) : make_integer(integer, dtype);
   };
   const bool is_unsigned = !is_signed(dtype);
-  const int64_t top = is_unsigned ? -1 : (int64_t{1} << (bits(dtype) - 2)) - 1 +
-                                             (int64_t{1} << (bits(dtype) - 2));
+  const int64_t top =
+      is_unsigned ? -1 : (int64_t{1} << (bits(dtype) - 2)) - 1 + (int64_t{1} << (bits(dtype) - 2));
   switch (kind) {
-    case ReduceKind::sum: return either(0, 0);
-    case ReduceKind::product: return either(1, 1);
-    case ReduceKind::min: return either(kInf, top);
-    case ReduceKind::max: return either(-kInf, is_unsigned ? 0 : -top - 1);
-    case ReduceKind::any: return make_integer(0, DType::b8);
-    case ReduceKind::all: return make_integer(1, DType::b8);
+    case ReduceKind::sum:
+      return either(0, 0);
+    case ReduceKind::product:
+      return either(1, 1);
+    case ReduceKind::min:
+      return either(kInf, top);
+    case ReduceKind::max:
+      return either(-kInf, is_unsigned ? 0 : -top - 1);
+    case ReduceKind::any:
+      return make_integer(0, DType::b8);
+    case ReduceKind::all:
+      return make_integer(1, DType::b8);
   }
   INGOT_UNREACHABLE();
 }
@@ -277,12 +350,18 @@ Scalar neutral(ReduceKind kind, DType dtype) {
 Scalar gather(ReduceKind kind, const Scalar& sum, const Scalar& value) {
   const Scalar operands[] = {sum, value};
   switch (kind) {
-    case ReduceKind::sum: return apply(ExprKind::add, sum.dtype, operands);
-    case ReduceKind::product: return apply(ExprKind::mul, sum.dtype, operands);
-    case ReduceKind::min: return apply(ExprKind::min, sum.dtype, operands);
-    case ReduceKind::max: return apply(ExprKind::max, sum.dtype, operands);
-    case ReduceKind::any: return apply(ExprKind::logical_or, sum.dtype, operands);
-    case ReduceKind::all: return apply(ExprKind::logical_and, sum.dtype, operands);
+    case ReduceKind::sum:
+      return apply(ExprKind::add, sum.dtype, operands);
+    case ReduceKind::product:
+      return apply(ExprKind::mul, sum.dtype, operands);
+    case ReduceKind::min:
+      return apply(ExprKind::min, sum.dtype, operands);
+    case ReduceKind::max:
+      return apply(ExprKind::max, sum.dtype, operands);
+    case ReduceKind::any:
+      return apply(ExprKind::logical_or, sum.dtype, operands);
+    case ReduceKind::all:
+      return apply(ExprKind::logical_and, sum.dtype, operands);
   }
   INGOT_UNREACHABLE();
 }

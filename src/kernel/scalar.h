@@ -12,7 +12,9 @@
 namespace ingot {
 
 /// Whether values of the type are held as integers: ints and b8.
-constexpr bool is_integral(DType dtype) { return is_int(dtype) || dtype == DType::b8; }
+constexpr bool is_integral(DType dtype) {
+  return is_int(dtype) || dtype == DType::b8;
+}
 
 /// The value kept in the low bits of an integer type, sign or zero extended. b8: 0 or 1.
 int64_t wrap(int64_t value, DType dtype);

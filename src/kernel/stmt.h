@@ -99,7 +99,8 @@ struct Kernel {
 std::string to_text(const Kernel& kernel);
 Result<Kernel> parse_kernel(std::string_view text);
 
-/// Every variable, local and buffer is defined before use, dtypes agree, parallel loops are outside.
+/// Every variable, local and buffer is defined before use, dtypes agree, parallel loops are
+/// outside.
 Status verify(const Kernel& kernel);
 
 /// Values of one buffer for the interpreter: reals for floating dtypes, ints for the others.
@@ -132,6 +133,7 @@ int64_t evaluate_dim(Expr expr, std::span<const int64_t> symbols);
 /// Reads what to_text(Expr) wrote. Names that are not functions become symbols; p0, p1, ... are
 /// params typed by `param_dtypes`, i0, i1, ... are not allowed unless `indices` holds them.
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool,
-                        std::span<const DType> param_dtypes = {}, std::span<const Expr> indices = {});
+                        std::span<const DType> param_dtypes = {},
+                        std::span<const Expr> indices = {});
 
 }  // namespace ingot

@@ -64,7 +64,8 @@ class KernelMaker {
     kernel_.name = "random";
     kernel_.provenance = {"somewhere"};
     n_ = pool().symbol("n");
-    kernel_.buffers = {{"x", DType::f32, false, n_ * 16}, {"k", DType::i64, false, n_},
+    kernel_.buffers = {{"x", DType::f32, false, n_ * 16},
+                       {"k", DType::i64, false, n_},
                        {"y", DType::f32, true, n_ * 16}};
     options_.depth = 3;
     options_.leaves = {n_, pool().load(0, DType::f32, n_), pool().load(1, DType::i64, n_),
@@ -79,9 +80,7 @@ class KernelMaker {
  private:
   ExprPool& pool() { return *kernel_.pool; }
 
-  Expr value(DType dtype) {
-    return simplify_again(random_expr(random_, pool(), options_, dtype));
-  }
+  Expr value(DType dtype) { return simplify_again(random_expr(random_, pool(), options_, dtype)); }
 
   Block block(int depth, bool outermost) {
     const size_t leaves = options_.leaves.size();
@@ -113,7 +112,8 @@ class KernelMaker {
         options_.leaves.push_back(pool().local(local, DType::f32));
         return {std::move(loop)};
       }
-      case 2: return {If{value(DType::b8), block(depth - 1, false)}};
+      case 2:
+        return {If{value(DType::b8), block(depth - 1, false)}};
       case 3: {
         const LocalId local(next_local_++);
         const DType dtype = random_.chance(0.5) ? DType::f32 : DType::i64;
@@ -160,11 +160,14 @@ TEST(KernelText, BadTextIsRefused) {
             "line 3, column 1: expected a range that is not empty, got '{'");
   EXPECT_EQ(parse_error(with_body("b0[0] = n")),
             "line 4, column 9: n: no symbol of that name is declared");
-  EXPECT_EQ(parse_error(with_body("b0[0] = t3")), "line 4, column 9: t3: not defined before this use");
-  EXPECT_EQ(parse_error(with_body("b0[i1] = 1.0")), "line 4, column 4: i1: not defined before this use");
+  EXPECT_EQ(parse_error(with_body("b0[0] = t3")),
+            "line 4, column 9: t3: not defined before this use");
+  EXPECT_EQ(parse_error(with_body("b0[i1] = 1.0")),
+            "line 4, column 4: i1: not defined before this use");
   EXPECT_EQ(parse_error(with_body("b7[0] = b9[0]")),
             "line 4, column 9: b9: a buffer of unknown type, write b0:f32[...]");
-  EXPECT_EQ(parse_error(with_body("for i0 < 3 { ")), "line 6, column 1: expected a statement, got the end of the text");
+  EXPECT_EQ(parse_error(with_body("for i0 < 3 { ")),
+            "line 6, column 1: expected a statement, got the end of the text");
   EXPECT_EQ(parse_error(with_body("alloc b0: f32[3]")),
             "line 4, column 9: expected a buffer that does not exist yet, got ':'");
   EXPECT_EQ(parse_error(with_body("for i4000000000 < 3 { }")),
@@ -227,7 +230,8 @@ TEST_F(VerifyTest, NamesAreDefinedBeforeUse) {
   EXPECT_EQ(error({{Store{1, index, real(1), {}}}}),
             "kernel k: the offset of the store to b1 uses i0 outside of its loop");
   const Expr t0 = pool.local(LocalId(0), DType::f32);
-  EXPECT_EQ(error({store(t0)}), "kernel k: the value of the store to b1 uses t0 before it is defined");
+  EXPECT_EQ(error({store(t0)}),
+            "kernel k: the value of the store to b1 uses t0 before it is defined");
   EXPECT_EQ(error({{Let{LocalId(0), number(1)}}, store(t0)}),
             "kernel k: the value of the store to b1 uses t0 as f32, it is i64");
   EXPECT_EQ(error({{Let{LocalId(0), real(1)}}, {Let{LocalId(0), real(2)}}}),
@@ -260,7 +264,10 @@ TEST_F(VerifyTest, Loops) {
             "kernel k: the parallel loop of i1 must be outermost, or directly in parallel loops");
   EXPECT_EQ(error({{ReduceLoop{index.var(), number(4), LoopMode::parallel, {}, {}}}}),
             "kernel k: the reduction over i0 cannot be parallel");
-  EXPECT_EQ(error({{ReduceLoop{index.var(), number(4), LoopMode::serial, {},
+  EXPECT_EQ(error({{ReduceLoop{index.var(),
+                               number(4),
+                               LoopMode::serial,
+                               {},
                                {{LocalId(0), ReduceKind::any, real(1)}}}}}),
             "kernel k: the value gathered in t0: reduce_any: expected b8, got f32");
   const Expr nested = pool.reduce(ReduceKind::sum, index, real(1));

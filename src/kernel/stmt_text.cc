@@ -119,16 +119,19 @@ class Printer {
 
   static std::string_view mode_text(LoopMode mode) {
     switch (mode) {
-      case LoopMode::serial: return "";
-      case LoopMode::parallel: return " parallel";
-      case LoopMode::vector: return " vector";
+      case LoopMode::serial:
+        return "";
+      case LoopMode::parallel:
+        return " parallel";
+      case LoopMode::vector:
+        return " vector";
     }
     INGOT_UNREACHABLE();
   }
 
   void print(const Loop& loop, int depth) {
-    line(depth, fmt::format("for i{} < {}{} {{", loop.var.value, text(loop.extent),
-                            mode_text(loop.mode)));
+    line(depth,
+         fmt::format("for i{} < {}{} {{", loop.var.value, text(loop.extent), mode_text(loop.mode)));
     print_block(loop.body, depth + 1);
     line(depth, "}");
   }
@@ -150,8 +153,8 @@ class Printer {
   }
 
   void print(const Store& store, int depth) {
-    std::string out = fmt::format("b{}[{}] = {}", store.buffer, text(store.offset),
-                                  text(store.value));
+    std::string out =
+        fmt::format("b{}[{}] = {}", store.buffer, text(store.offset), text(store.value));
     if (store.predicate) out += fmt::format(" if {}", text(store.predicate));
     line(depth, out);
   }

@@ -21,14 +21,14 @@ struct Operator {
 
 // Longer signs stand before their beginnings.
 constexpr std::array kOperators = {
-    Operator{ExprKind::logical_or, "||", 1},   Operator{ExprKind::logical_and, "&&", 2},
-    Operator{ExprKind::eq, "==", 3},           Operator{ExprKind::ne, "!=", 3},
-    Operator{ExprKind::le, "<=", 3},           Operator{ExprKind::shift_left, "<<", 7},
-    Operator{ExprKind::lt, "<", 3},            Operator{ExprKind::bit_or, "|", 4},
-    Operator{ExprKind::bit_xor, "^", 5},       Operator{ExprKind::bit_and, "&", 6},
-    Operator{ExprKind::shift_right, ">>", 7},  Operator{ExprKind::add, "+", 8},
-    Operator{ExprKind::sub, "-", 8},           Operator{ExprKind::mul, "*", 9},
-    Operator{ExprKind::floordiv, "//", 9},     Operator{ExprKind::div, "/", 9},
+    Operator{ExprKind::logical_or, "||", 1},  Operator{ExprKind::logical_and, "&&", 2},
+    Operator{ExprKind::eq, "==", 3},          Operator{ExprKind::ne, "!=", 3},
+    Operator{ExprKind::le, "<=", 3},          Operator{ExprKind::shift_left, "<<", 7},
+    Operator{ExprKind::lt, "<", 3},           Operator{ExprKind::bit_or, "|", 4},
+    Operator{ExprKind::bit_xor, "^", 5},      Operator{ExprKind::bit_and, "&", 6},
+    Operator{ExprKind::shift_right, ">>", 7}, Operator{ExprKind::add, "+", 8},
+    Operator{ExprKind::sub, "-", 8},          Operator{ExprKind::mul, "*", 9},
+    Operator{ExprKind::floordiv, "//", 9},    Operator{ExprKind::div, "/", 9},
     Operator{ExprKind::floormod, "%", 9},
 };
 
@@ -96,8 +96,8 @@ class Parser {
   }
 
   Result<Syntax> prefix_unguarded() {
-    for (const auto& [sign, kind] : {std::pair{"-", ExprKind::neg}, {"!", ExprKind::logical_not},
-                                     {"~", ExprKind::bit_not}}) {
+    for (const auto& [sign, kind] :
+         {std::pair{"-", ExprKind::neg}, {"!", ExprKind::logical_not}, {"~", ExprKind::bit_not}}) {
       if (!reader_.accept(sign)) continue;
       TRY(Syntax operand, prefix());
       Syntax result;
@@ -241,12 +241,18 @@ class Builder {
 
   Result<Expr> build(const Syntax& syntax) {
     switch (syntax.is) {
-      case Syntax::Is::integer: return number(syntax, static_cast<double>(syntax.number));
-      case Syntax::Is::real: return number(syntax, syntax.real);
-      case Syntax::Is::name: return scope_.name(syntax);
-      case Syntax::Is::operation: return operation(syntax);
-      case Syntax::Is::load: return load(syntax);
-      case Syntax::Is::reduce: return reduce(syntax);
+      case Syntax::Is::integer:
+        return number(syntax, static_cast<double>(syntax.number));
+      case Syntax::Is::real:
+        return number(syntax, syntax.real);
+      case Syntax::Is::name:
+        return scope_.name(syntax);
+      case Syntax::Is::operation:
+        return operation(syntax);
+      case Syntax::Is::load:
+        return load(syntax);
+      case Syntax::Is::reduce:
+        return reduce(syntax);
     }
     INGOT_UNREACHABLE();
   }
@@ -272,8 +278,8 @@ class Builder {
       return invalid_argument(*mistake);
     }
     if (scope_.simplified) return pool_.make(syntax.kind, operands, syntax.dtype);
-    ExprPool::Node node = {syntax.kind, operands[0].dtype(),
-                           {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone}, 0};
+    ExprPool::Node node = {
+        syntax.kind, operands[0].dtype(), {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone}, 0};
     for (size_t k = 0; k < operands.size(); ++k) node.operands[k] = operands[k].id();
     node.dtype = result_dtype(syntax.kind, operands, syntax.dtype);
     return pool_.intern(node);
@@ -283,7 +289,8 @@ class Builder {
     std::optional<DType> dtype = syntax.dtype;
     const uint32_t buffer = static_cast<uint32_t>(syntax.number);
     if (!dtype && scope_.buffer_dtype) dtype = scope_.buffer_dtype(buffer);
-    if (!dtype) return invalid_argument("b", buffer, ": a buffer of unknown type, write b0:f32[...]");
+    if (!dtype)
+      return invalid_argument("b", buffer, ": a buffer of unknown type, write b0:f32[...]");
     if (!is_integral(*dtype) && !is_float(*dtype)) {
       return invalid_argument("b", buffer, ": expected numbers, got ", *dtype);
     }
@@ -331,8 +338,8 @@ std::optional<Sign> sign_of(ExprKind kind) {
 }
 
 bool is_reserved(std::string_view name) {
-  constexpr std::string_view kWords[] = {"true", "false", "inf",   "nan",     "if",   "else",
-                                         "for",  "in",    "where", "kernel",  "alloc", "reduce",
+  constexpr std::string_view kWords[] = {"true", "false", "inf",    "nan",      "if",     "else",
+                                         "for",  "in",    "where",  "kernel",   "alloc",  "reduce",
                                          "end",  "let",   "symbol", "parallel", "vector", "serial"};
   if (std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords)) return true;
   for (const char letter : {'i', 'p', 't', 'b'}) {

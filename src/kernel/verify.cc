@@ -11,7 +11,9 @@
 namespace ingot {
 namespace {
 
-bool is_stored(DType dtype) { return is_float(dtype) || is_integral(dtype); }
+bool is_stored(DType dtype) {
+  return is_float(dtype) || is_integral(dtype);
+}
 
 class Verifier {
  public:
@@ -78,7 +80,8 @@ class Verifier {
       case ExprKind::index:
         if (variables_.contains(expr.var())) return ok();
         return mistake(what, " uses i", expr.var(), " outside of its loop");
-      case ExprKind::param: return mistake(what, " uses p", expr.payload(), "; kernels have none");
+      case ExprKind::param:
+        return mistake(what, " uses p", expr.payload(), "; kernels have none");
       case ExprKind::local: {
         const auto found = locals_.find(static_cast<uint32_t>(expr.payload()));
         if (found == locals_.end()) {
@@ -104,7 +107,8 @@ class Verifier {
         variables_.erase(expr.var());
         return ok();
       }
-      default: return ok();
+      default:
+        return ok();
     }
   }
 

@@ -70,14 +70,19 @@ class Substitution {
     switch (expr.kind()) {
       case ExprKind::constant:
       case ExprKind::param:
-      case ExprKind::local: return pool_.intern(expr.pool().node(expr.id()));
-      case ExprKind::symbol: return copy_symbol(expr);
-      case ExprKind::index: return copy_index(expr);
+      case ExprKind::local:
+        return pool_.intern(expr.pool().node(expr.id()));
+      case ExprKind::symbol:
+        return copy_symbol(expr);
+      case ExprKind::index:
+        return copy_index(expr);
       case ExprKind::load:
         operands.resize(3);
         return pool_.load(expr.buffer(), expr.dtype(), operands[0], operands[1], operands[2]);
-      case ExprKind::reduce: return rebuild_reduce(expr, operands);
-      default: return pool_.make(expr.kind(), operands, expr.dtype());
+      case ExprKind::reduce:
+        return rebuild_reduce(expr, operands);
+      default:
+        return pool_.make(expr.kind(), operands, expr.dtype());
     }
   }
 
@@ -109,8 +114,8 @@ class Substitution {
       return pool_.reduce(expr.reduce_kind(), pool_.index(var), operands[0]);
     }
     // The extent changed, so the variable must: its uses in the body are replaced with it.
-    const Expr renamed = &expr.pool() == &pool_ ? pool_.fresh_index(extent)
-                                                : index_like(var, extent);
+    const Expr renamed =
+        &expr.pool() == &pool_ ? pool_.fresh_index(extent) : index_like(var, extent);
     const Expr body = Substitution(pool_, [&](Expr part) -> std::optional<Expr> {
                         if (part.kind() == ExprKind::index && part.var() == var) return renamed;
                         return replace_(part);
@@ -153,12 +158,14 @@ std::optional<Sum> find_stride(Expr expr, Expr index) {
 
 }  // namespace
 
-Expr substitute(Expr root, ExprPool& pool, const std::function<std::optional<Expr>(Expr)>& replace) {
+Expr substitute(Expr root, ExprPool& pool,
+                const std::function<std::optional<Expr>(Expr)>& replace) {
   return Substitution(pool, replace).run(root);
 }
 
 void for_each(Expr root, const std::function<void(Expr)>& visit) {
-  walk(root, [](Expr) { return true; }, visit);
+  walk(
+      root, [](Expr) { return true; }, visit);
 }
 
 bool depends_on(Expr root, VarId var) {
