@@ -54,8 +54,9 @@ struct ConvShape {
 constexpr i64 kZeroCount = 4096;
 [[maybe_unused]] alignas(64) static f32 zeros[kZeroCount];
 
-/// Pointers that fit the table of a tile; more taps are summed in several calls.
+/// Taps that fit the table of a tile; more are summed in several calls.
 constexpr i64 kTapTable = 64;
+constexpr i64 kTallestTile = 12;
 /// The largest window, in floats, that is copied.
 constexpr i64 kWindowSize = 512;
 
@@ -109,103 +110,106 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 // The tables are filled by functions of their own, not inlined, because they are the same for every
 // convolution of a translation unit and cost little beside the sums they serve.
 
-/// rows[kh * count + i]: the KW * C floats of window row kh of pixel i; false if some window must
-/// be taken tap by tap. Copies go to `windows`, kWindowSize floats a pixel.
-[[maybe_unused, gnu::noinline]] static bool find_rows(const ConvShape& s, Pixel p, i64 count,
-                                                      const f32** rows, f32* windows) {
+/// rows[kh * height + i]: the KW * C floats of window row kh of pixel i; false if some window must
+/// be taken tap by tap. Copies go to `windows`, kWindowSize floats a pixel. Rows of the tile beyond
+/// `count` take the last pixel again.
+[[maybe_unused]] static bool find_rows(const ConvShape& s, Pixel p, i64 count,
+                                                      i64 height, const f32** rows, f32* windows) {
   const i64 run = s.kw * s.c;
-  const bool may_copy = s.kh * run <= kWindowSize;
-  for (i64 i = 0; i < count; ++i, advance(s, p)) {
-    if (inside_horizontally(s, p)) {
-      const f32* from = p.image + p.ih * s.x_row_stride + p.iw * s.c;
-      for (i64 kh = 0; kh < s.kh; ++kh) {
-        const i64 down = kh * s.dilation_h;
-        rows[kh * count + i] = is_row_inside(s, p.ih + down) ? from + down * s.x_row_stride : zeros;
-      }
-    } else if (may_copy) {
-      f32* copy = windows + i * kWindowSize;
-      copy_window(s, p, copy);
-      for (i64 kh = 0; kh < s.kh; ++kh) rows[kh * count + i] = copy + kh * run;
-    } else {
-      return false;
+  for (i64 i = 0; i < height; ++i) {
+    const f32* from = p.image + p.ih * s.x_row_stride + p.iw * s.c;
+    const bool copied = !inside_horizontally(s, p);
+    if (copied) {
+      if (s.kh * run > kWindowSize) return false;
+      from = windows + i * kWindowSize;
+      copy_window(s, p, windows + i * kWindowSize);
     }
+    const i64 step = copied ? run : s.dilation_h * s.x_row_stride;
+    for (i64 kh = 0; kh < s.kh; ++kh) {
+      const bool inside = copied || is_row_inside(s, p.ih + kh * s.dilation_h);
+      rows[kh * height + i] = inside ? from + kh * step : zeros;
+    }
+    if (i + 1 < count) advance(s, p);
   }
   return true;
 }
 
-/// rows[t * count + i]: channels `channel` and up of tap first_tap + t of pixel i.
-[[maybe_unused, gnu::noinline]] static void find_taps(const ConvShape& s, Pixel p, i64 count,
-                                                      i64 first_tap, i64 taps, i64 channel,
-                                                      const f32** rows) {
-  for (i64 i = 0; i < count; ++i, advance(s, p)) {
+/// rows[t * height + i]: channels `channel` and up of tap first_tap + t of pixel i.
+[[maybe_unused]] static void find_taps(const ConvShape& s, Pixel p, i64 count,
+                                                      i64 height, i64 first_tap, i64 taps,
+                                                      i64 channel, const f32** rows) {
+  for (i64 i = 0; i < height; ++i) {
     i64 kh = first_tap / s.kw, kw = first_tap - kh * s.kw;
     for (i64 t = 0; t < taps; ++t) {
       const i64 ih = p.ih + kh * s.dilation_h, iw = p.iw + kw * s.dilation_w;
       const bool inside = is_row_inside(s, ih) && iw >= 0 && iw < s.w;
       const f32* from = p.image + ih * s.x_row_stride + iw * s.x_pixel_stride + channel;
-      rows[t * count + i] = inside ? from : zeros;
+      rows[t * height + i] = inside ? from : zeros;
       if (++kw == s.kw) kw = 0, ++kh;
+    }
+    if (i + 1 < count) advance(s, p);
+  }
+}
+
+/// One tile of `height` rows by `multiply`, an instance for panels of `width`: pixels m .. m + count
+/// of a part of a panel.
+[[maybe_unused, gnu::noinline]] static void convolve_tile(const ConvShape& s, i64 m, i64 count,
+                                                          i64 height, MultiplyTile multiply,
+                                                          i64 width, const f32* x, const f32* w,
+                                                          Start start, f32* tile, f32* windows) {
+  const f32* rows[kTapTable * kTallestTile];
+  const Pixel first = pixel_at(s, x, m);
+  const i64 run = s.kw * s.c, taps = s.kh * s.kw;
+  const bool by_rows = run * s.kh == 0 || (s.dilation_w == 1 && s.x_pixel_stride == s.c &&
+                                           run <= kZeroCount && s.kh <= kTapTable);
+  if (by_rows && find_rows(s, first, count, height, rows, windows)) {
+    return multiply(rows, s.kh, run, w, start, tile);
+  }
+  // Channels in runs of at most kZeroCount, taps in groups of at most kTapTable; because the sum is
+  // in order of (kh, kw, c), more than one run of channels means one tap at a time.
+  const i64 group = s.c > kZeroCount ? 1 : kTapTable;
+  for (i64 tap = 0; tap < taps; tap += group) {
+    const i64 tap_count = taps - tap < group ? taps - tap : group;
+    for (i64 c = 0; c < s.c; c += kZeroCount) {
+      const i64 length = s.c - c < kZeroCount ? s.c - c : kZeroCount;
+      find_taps(s, first, count, height, tap, tap_count, c, rows);
+      multiply(rows, tap_count, length, w + (tap * s.c + c) * width, start, tile);
+      start = Start::tile;
     }
   }
 }
 
-/// One tile: multiplies `count` pixels, the first of which is `first`, by a part of a panel.
-template <i64 MR, i64 NV, i64 kWidth>
-[[maybe_unused, gnu::noinline]] static void convolve_tile(const ConvShape& s, const Pixel& first,
-                                                          i64 count, const f32* w, Start start,
-                                                          f32* tile, f32* windows) {
-  const f32* rows[kTapTable * MR];
-  const i64 run = s.kw * s.c, taps = s.kh * s.kw;
-  const bool by_rows = run * s.kh == 0 || (s.dilation_w == 1 && s.x_pixel_stride == s.c &&
-                                           run <= kZeroCount && s.kh <= kTapTable);
-  const bool found = by_rows && find_rows(s, first, count, rows, windows);
-  // Channels in runs of at most kZeroCount, taps in groups of at most kTapTable; because the sum is
-  // in order of (kh, kw, c), more than one run of channels means one tap at a time.
-  const i64 group = found ? taps : s.c > kZeroCount ? 1 : kTapTable;
-  const i64 longest = found ? run : kZeroCount;
-  i64 tap = 0;
-  do {
-    i64 c = 0;
-    do {
-      i64 row_count = s.kh, length = run;
-      if (!found) {
-        row_count = taps - tap < group ? taps - tap : group;
-        length = s.c - c < longest ? s.c - c : longest;
-        find_taps(s, first, count, tap, row_count, c, rows);
-      }
-      multiply_rows<MR, NV, kWidth>(count, rows, row_count, length, w + (tap * s.c + c) * kWidth,
-                                    start, tile);
-      start = Start::tile;
-      c += longest;
-    } while (!found && c < s.c);
-    tap += group;
-  } while (tap < taps);
-}
-
 template <i64 kWidth, class NT, class Epilogue, class Initial>
-INGOT_FN void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_end, i64 panel_begin,
-                             i64 panel_end, NT n, const f32* x, const f32* w, Epilogue& epilogue,
-                             Initial& initial) {
-  constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>;
+[[maybe_unused]] static void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_end,
+                                            i64 panel_begin, i64 panel_end, NT n, const f32* x,
+                                            const f32* w, Epilogue& epilogue, Initial& initial) {
+  constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
   constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
-  const bool aliased = s.x_pixel_stride * s.stride_w % 1024 == 0;
-  const i64 tallest = MR > kTileRowsAliased && aliased ? kTileRowsAliased : MR;
-  const i64 total = pixel_end - pixel_begin, tiles = (total + tallest - 1) / tallest;
-  alignas(64) f32 tile[MR * NV * W];
+  const RowSplit<MR> split(pixel_end - pixel_begin, s.x_pixel_stride * s.stride_w % 1024 == 0);
+  alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
+  static_assert(MR <= kTallestTile);
   f32 windows[MR * kWindowSize];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
-    for (i64 part = 0; part < kWidth; part += NV * W) {
-      const i64 column = panel * kWidth + part;
-      if (column >= n) break;
-      i64 m = pixel_begin;
-      for (i64 t = 0; t < tiles; ++t) {
-        const i64 count = (pixel_end - m + tiles - t - 1) / (tiles - t);
-        if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
-        convolve_tile<MR, NV, kWidth>(s, pixel_at(s, x, m), count,
-                                      w + panel * s.kh * s.kw * s.c * kWidth + part, kStart, tile,
-                                      windows);
-        finish_tile<NV>(m, count, column, n, tile, epilogue);
+    const f32* panel_w = w + panel * s.kh * s.kw * s.c * kWidth;
+    const i64 first_column = panel * kWidth, columns = n - first_column;
+    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
+      const i64 column = first_column + part;
+      for (i64 m = 0; m < split.tall_end;) {
+        const i64 height = split.height_at(m), count = split.count_at(m);
+        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
+        convolve_tile(s, pixel_begin + m, count, height, tall_tile<MR, NV, kWidth>(height), kWidth,
+                      x, panel_w + part, kStart, tile, windows);
+        finish_tile(pixel_begin + m, count, column, NV, n, tile, epilogue);
         m += count;
+      }
+    }
+    for (i64 m = split.tall_end; m < split.total; ++m) {
+      for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
+        const i64 column = first_column + part;
+        if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
+        convolve_tile(s, pixel_begin + m, 1, 1, multiply_tile<1, kSingle, kWidth>, kWidth, x,
+                      panel_w + part, kStart, tile, windows);
+        finish_tile(pixel_begin + m, 1, column, kSingle, n, tile, epilogue);
       }
     }
   }

@@ -28,13 +28,14 @@
 //     with store_partial(p, v, lanes). Make it a lambda with INGOT_LAMBDA behind its parameters.
 //   initial(i64 n, i64 lanes) -> vf32.
 //
-// Tiles. A tile is MR rows by NV vectors; rows are cut into equal tiles of at most kTileRows, so
-// there is no slow remainder of a row or two. v4 (32 registers): 6x64 needs 24 accumulators + 4
-// of B + 1 of A; 8x48 24 + 3 + 1; 12x32 24 + 2 + 1; 14x16 14 + 1. v3 (16): 6x16 needs 12 + 2 + 1.
-// v1 (16): 3x16 needs 12 + 1 + 1 and a temporary. With a row stride that is a multiple of 4 KiB at
-// most 8 rows are taken, because all rows of a tile then fall into one set of an 8-way L1 cache.
-// The whole of K is summed in registers. Remainders: rows by smaller tiles, columns by zero
-// padding of B and `lanes`, k needs none.
+// Tiles. A tile is MR rows by NV vectors. v4 (32 registers): 6x64 needs 24 accumulators + 4 of B +
+// 1 of A; 8x48 24 + 3 + 1; 12x32 24 + 2 + 1; 12x16 12 + 1. v3 (16): 6x16 needs 12 + 2 + 1. v1 (16):
+// 3x16 needs 12 + 1 + 1 and a temporary. Rows that are left over go to tiles of half that height
+// and of one row; a tile may be a row or two too tall for them, then it takes the last row twice
+// and the copy is dropped: few tiles, because each takes some 10 to 20 ms to compile. With a row
+// stride that is a multiple of 4 KiB at most 8 rows are taken, because all rows of a tile then fall
+// into one set of an 8-way L1 cache. The whole of K is summed in registers. Remainders: rows as
+// said, columns by zero padding of B and `lanes`, k needs none.
 //
 // Tiles that lost: 7x64 (needs B or A as memory operands: short of load ports where there are two
 // 512-bit multipliers), 12x32 and 24x16 for wide N (more rows of A than the L1 has ways), 3x32 at
@@ -61,16 +62,33 @@ inline namespace INGOT_LEVEL {
 /// Vectors in a tile of a panel of kWidth columns.
 template <i64 kWidth>
 constexpr i64 kTileVectors = INGOT_LEVEL_NUMBER == 4 ? kWidth / 16 : 16 / W;
+/// Vectors in a tile of one row: wider, so that enough sums are under way to hide the latency of a
+/// multiply-add.
+template <i64 kWidth>
+constexpr i64 kRowVectors = INGOT_LEVEL_NUMBER == 4 ? kWidth / 16
+                            : INGOT_LEVEL_NUMBER == 3 ? kWidth / 8
+                            : kWidth % 32 == 0        ? 8
+                                                      : 4;
 /// Rows in the tallest tile of kVectors vectors.
 template <i64 kVectors>
 constexpr i64 kTileRows = INGOT_LEVEL_NUMBER == 1   ? 3
                           : INGOT_LEVEL_NUMBER == 3 ? 6
                           : kVectors == 4           ? 6
                           : kVectors == 3           ? 8
-                          : kVectors == 2           ? 12
-                                                    : 14;
+                                                    : 12;
 /// The tallest tile when rows are a multiple of 4 KiB apart.
 constexpr i64 kTileRowsAliased = 8;
+
+/// The tile that takes the next of `left` rows: kRows, half as many, or 1.
+template <i64 kRows>
+INGOT_FN i64 next_tile(i64 left, bool aliased) {
+  constexpr i64 kHalf = kRows / 2;
+  if (kRows <= kTileRowsAliased || !aliased) {
+    if (left >= kRows || (left - kHalf) * 2 >= kHalf) return kRows;
+  }
+  return left * 2 >= kHalf && left > 1 ? kHalf : 1;
+}
+
 /// Steps of k by which B is prefetched into the L1: a panel streams from the L2 faster than the
 /// hardware's own prefetchers ask for it.
 constexpr i64 kPrefetchSteps = 16;
@@ -155,37 +173,47 @@ constexpr bool kIsShort = false;
 template <i64 kK>
 constexpr bool kIsShort<Lit<kK>> = kK <= 256;
 
-/// multiply_tile for a number of rows known at run time, 1 <= rows_count <= MR; `rows` is
-/// [taps, rows_count].
-template <i64 MR, i64 NV, i64 kWidth>
-INGOT_FN void multiply_rows(i64 rows_count, const f32* const* rows, i64 taps, i64 k, const f32* b,
-                            Start start, f32* tile) {
-  if constexpr (MR == 1) {
-    multiply_tile<1, NV, kWidth>(rows, taps, k, b, start, tile);
-  } else if (rows_count == MR) {
-    multiply_tile<MR, NV, kWidth>(rows, taps, k, b, start, tile);
-  } else {
-    multiply_rows<MR - 1, NV, kWidth>(rows_count, rows, taps, k, b, start, tile);
+/// How the rows of a block fall into tiles: tall ones for rows [0, tall_end), then single rows.
+template <i64 kRows>
+struct RowSplit {
+  i64 total, tall_end;
+  bool aliased;
+
+  INGOT_MEMBER RowSplit(i64 total, bool aliased) : total(total), aliased(aliased) {
+    tall_end = total / kRows * kRows;
+    while (tall_end < total && height_at(tall_end) > 1) tall_end += count_at(tall_end);
   }
+  INGOT_MEMBER i64 height_at(i64 m) const { return next_tile<kRows>(total - m, aliased); }
+  INGOT_MEMBER i64 count_at(i64 m) const {
+    const i64 height = height_at(m);
+    return height < total - m ? height : total - m;
+  }
+};
+
+/// An instance of multiply_tile.
+typedef void (*MultiplyTile)(const f32* const* rows, i64 taps, i64 k, const f32* b, Start start,
+                             f32* tile);
+/// The instance for tall tiles, of kRows or half as many.
+template <i64 kRows, i64 NV, i64 kWidth>
+INGOT_FN MultiplyTile tall_tile(i64 height) {
+  if constexpr (kRows / 2 > 1) {
+    if (height == kRows / 2) return multiply_tile<kRows / 2, NV, kWidth>;
+  }
+  return multiply_tile<kRows, NV, kWidth>;
 }
 
-/// Hands a tile of rows_count rows whose first column is `column` to the epilogue.
-template <i64 NV, class Epilogue>
-INGOT_FN void finish_tile(i64 m, i64 rows_count, i64 column, i64 n, const f32* tile,
-                          Epilogue& epilogue) {
-  if (column + NV * W <= n) {
-    for (i64 i = 0; i < rows_count; ++i) {
-      INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
-        epilogue(m + i, column + j * W, load(tile + (i * NV + j) * W), W);
-      }
-    }
-    return;
-  }
-  for (i64 i = 0; i < rows_count; ++i) {
-    for (i64 j = 0; j < NV && column + j * W < n; ++j) {
-      const i64 left = n - column - j * W;
-      epilogue(m + i, column + j * W, load(tile + (i * NV + j) * W), left < W ? left : W);
-    }
+/// Hands the first `count` rows of a tile of `vectors` vectors, the first of which is at `column`,
+/// to the epilogue.
+template <class Epilogue>
+[[maybe_unused, gnu::noinline]] static void finish_tile(i64 m, i64 count, i64 column, i64 vectors,
+                                                        i64 n, const f32* tile,
+                                                        Epilogue& epilogue) {
+  const i64 whole = (n - column) / W < vectors ? (n - column) / W : vectors;
+  const i64 left = whole < vectors ? n - column - whole * W : 0;
+  for (i64 i = 0; i < count; ++i) {
+    const f32* row = tile + i * vectors * W;
+    for (i64 j = 0; j < whole; ++j) epilogue(m + i, column + j * W, load(row + j * W), W);
+    if (left > 0) epilogue(m + i, column + whole * W, load(row + whole * W), left);
   }
 }
 
@@ -193,45 +221,54 @@ INGOT_FN void finish_tile(i64 m, i64 rows_count, i64 column, i64 n, const f32* t
 struct FromZero {};
 
 /// Fills a tile with what its accumulators start at; columns beyond n with zero.
-template <i64 NV, class Initial>
-INGOT_FN void start_tile(i64 rows_count, i64 column, i64 n, f32* tile, Initial& initial) {
-  for (i64 j = 0; j < NV; ++j) {
+template <class Initial>
+[[maybe_unused, gnu::noinline]] static void start_tile(i64 height, i64 column, i64 vectors, i64 n,
+                                                       f32* tile, Initial& initial) {
+  for (i64 j = 0; j < vectors; ++j) {
     const i64 left = n - column - j * W;
     const vf32 first = left > 0 ? initial(column + j * W, left < W ? left : W) : vf32{};
-    for (i64 i = 0; i < rows_count; ++i) store(tile + (i * NV + j) * W, first);
+    for (i64 i = 0; i < height; ++i) store(tile + (i * vectors + j) * W, first);
   }
 }
 
-/// Rows [0, rows_total) of A, which are rows m0 .. of the result, times panels [begin, end).
+/// Rows [0, total) of A, which are rows m0 .. of the result, times panels [panel_begin, panel_end).
 template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
-[[maybe_unused]] static void multiply_block(i64 m0, i64 rows_total, i64 panel_begin, i64 panel_end,
-                                            KT k, NT n, const f32* a, i64 a_stride, const f32* b,
+[[maybe_unused]] static void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end, KT k,
+                                            NT n, const f32* a, i64 a_stride, const f32* b,
                                             Epilogue& epilogue, Initial& initial) {
-  constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>;
+  constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
   constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
-  const i64 tallest = MR > kTileRowsAliased && a_stride % 1024 == 0 ? kTileRowsAliased : MR;
-  const i64 tiles = (rows_total + tallest - 1) / tallest;
-  alignas(64) f32 tile[MR * NV * W];
+  constexpr bool kFused = kIsShort<KT> && kStart == Start::zero;
+  const RowSplit<MR> split(total, a_stride % 1024 == 0);
+  alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   const f32* rows[MR];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
-    for (i64 part = 0; part < kWidth; part += NV * W) {
-      const i64 column = panel * kWidth + part;
-      if (column >= n) break;
-      i64 m = 0;
-      for (i64 t = 0; t < tiles; ++t) {
-        const i64 count = (rows_total - m + tiles - t - 1) / (tiles - t);
-        for (i64 i = 0; i < count; ++i) rows[i] = a + (m + i) * a_stride;
-        const f32* part_of_b = b + panel * k * kWidth + part;
-        if (kIsShort<KT> && kStart == Start::zero && count == MR && column + NV * W <= n) {
-          if constexpr (kIsShort<KT> && kStart == Start::zero) {
-            multiply_and_finish<MR, NV, kWidth>(rows, k, part_of_b, m0 + m, column, epilogue);
+    const f32* panel_b = b + panel * k * kWidth;
+    const i64 first_column = panel * kWidth, columns = n - first_column;
+    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
+      for (i64 m = 0; m < split.tall_end;) {
+        const i64 height = split.height_at(m), count = split.count_at(m);
+        for (i64 i = 0; i < height; ++i) rows[i] = a + (i < count ? m + i : total - 1) * a_stride;
+        const i64 column = first_column + part;
+        if (kFused && count == MR && part + NV * W <= columns) {
+          if constexpr (kFused) {
+            multiply_and_finish<MR, NV, kWidth>(rows, k, panel_b + part, m0 + m, column, epilogue);
           }
         } else {
-          if constexpr (kStart == Start::tile) start_tile<NV>(count, column, n, tile, initial);
-          multiply_rows<MR, NV, kWidth>(count, rows, 1, k, part_of_b, kStart, tile);
-          finish_tile<NV>(m0 + m, count, column, n, tile, epilogue);
+          if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
+          tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, kStart, tile);
+          finish_tile(m0 + m, count, column, NV, n, tile, epilogue);
         }
         m += count;
+      }
+    }
+    for (i64 m = split.tall_end; m < total; ++m) {
+      rows[0] = a + m * a_stride;
+      for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
+        const i64 column = first_column + part;
+        if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
+        multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, kStart, tile);
+        finish_tile(m0 + m, 1, column, kSingle, n, tile, epilogue);
       }
     }
   }

@@ -36,6 +36,8 @@
 
 /// Opens every prelude function: internal, inlined even at -O0, silent when unused.
 #define INGOT_FN [[maybe_unused, gnu::always_inline]] static inline
+/// The same for member functions.
+#define INGOT_MEMBER [[gnu::always_inline]] inline
 /// Goes behind the parameter list of a generated lambda that must be inlined.
 #define INGOT_LAMBDA __attribute__((always_inline))
 /// Unrolls the next loop completely; its trip count is a compile-time constant.

@@ -629,13 +629,22 @@ INGOT_FN V shift_down(V v) {
       return x[0];                                                                               \
     }                                                                                            \
   }
+/// Scalar integers wrap.
 template <class V>
 INGOT_FN V add(const V& a, const V& b) {
-  return V(a + b);
+  if constexpr (kIsVector<V> || kIsFloat<V>) {
+    return a + b;
+  } else {
+    return V(u64(a) + u64(b));
+  }
 }
 template <class V>
 INGOT_FN V multiply(const V& a, const V& b) {
-  return V(a * b);
+  if constexpr (kIsVector<V> || kIsFloat<V>) {
+    return a * b;
+  } else {
+    return V(u64(a) * u64(b));
+  }
 }
 INGOT_REDUCTION(reduce_add, add)
 INGOT_REDUCTION(reduce_mul, multiply)
@@ -700,7 +709,6 @@ INGOT_FN vec<T> load_partial(const T* p, i64 n) {
     typedef typename VectorOf<T>::unaligned Unaligned;
     typedef typename VectorOf<T>::half Half;
     [[maybe_unused]] const Unaligned& source = *reinterpret_cast<const Unaligned*>(p);
-    [[maybe_unused]] const T* second = p + W / 2;
     [[maybe_unused]] vec<T> out;
     [[maybe_unused]] Half low, high;
 #if INGOT_LEVEL_NUMBER == 4
@@ -710,7 +718,7 @@ INGOT_FN vec<T> load_partial(const T* p, i64 n) {
     } else if constexpr (sizeof(T) == 8) {
       typedef f64 Unaligned8 __attribute__((vector_size(64), aligned(8), may_alias));
       const Unaligned8& source_low = *reinterpret_cast<const Unaligned8*>(p);
-      const Unaligned8& source_high = *reinterpret_cast<const Unaligned8*>(second);
+      const Unaligned8& source_high = *reinterpret_cast<const Unaligned8*>(p + W / 2);
       const u8 mask_low = u8(mask_bits(n)), mask_high = u8(mask_bits(n - 8));
       asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(low) : "m"(source_low), "Yk"(mask_low));
       asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(high) : "m"(source_high), "Yk"(mask_high));
@@ -730,7 +738,7 @@ INGOT_FN vec<T> load_partial(const T* p, i64 n) {
     } else if constexpr (sizeof(T) == 8) {
       typedef f64 Unaligned4 __attribute__((vector_size(32), aligned(8), may_alias));
       const Unaligned4& source_low = *reinterpret_cast<const Unaligned4*>(p);
-      const Unaligned4& source_high = *reinterpret_cast<const Unaligned4*>(second);
+      const Unaligned4& source_high = *reinterpret_cast<const Unaligned4*>(p + W / 2);
       const Halves<i64> m = halves_of<i64>(convert<i64>(first_lanes(n)));
       asm("vmaskmovpd %1, %2, %0" : "=x"(low) : "m"(source_low), "x"(m.low));
       asm("vmaskmovpd %1, %2, %0" : "=x"(high) : "m"(source_high), "x"(m.high));
@@ -760,14 +768,13 @@ INGOT_FN void store_partial(T* p, const vec<T>& v, i64 n) {
   } else {
     typedef typename VectorOf<T>::unaligned Unaligned;
     [[maybe_unused]] Unaligned& target = *reinterpret_cast<Unaligned*>(p);
-    [[maybe_unused]] T* second = p + W / 2;
 #if INGOT_LEVEL_NUMBER == 4
     if constexpr (sizeof(T) == 4) {
       asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(mask_bits(n)));
     } else if constexpr (sizeof(T) == 8) {
       typedef f64 Unaligned8 __attribute__((vector_size(64), aligned(8), may_alias));
       Unaligned8& target_low = *reinterpret_cast<Unaligned8*>(p);
-      Unaligned8& target_high = *reinterpret_cast<Unaligned8*>(second);
+      Unaligned8& target_high = *reinterpret_cast<Unaligned8*>(p + W / 2);
       const u8 mask_low = u8(mask_bits(n)), mask_high = u8(mask_bits(n - 8));
       const Halves<T> h = halves_of<T>(v);
       asm("vmovupd %1, %0%{%2%}" : "+m"(target_low) : "v"(h.low), "Yk"(mask_low));
@@ -785,7 +792,7 @@ INGOT_FN void store_partial(T* p, const vec<T>& v, i64 n) {
     } else if constexpr (sizeof(T) == 8) {
       typedef f64 Unaligned4 __attribute__((vector_size(32), aligned(8), may_alias));
       Unaligned4& target_low = *reinterpret_cast<Unaligned4*>(p);
-      Unaligned4& target_high = *reinterpret_cast<Unaligned4*>(second);
+      Unaligned4& target_high = *reinterpret_cast<Unaligned4*>(p + W / 2);
       const Halves<i64> m = halves_of<i64>(convert<i64>(first_lanes(n)));
       const Halves<T> h = halves_of<T>(v);
       asm("vmaskmovpd %1, %2, %0" : "+m"(target_low) : "x"(h.low), "x"(m.low));
