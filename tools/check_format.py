@@ -26,7 +26,7 @@ def text_problems(file):
     if text and not text.endswith("\n"):
         yield f"{name}: no line break at the end"
     for number, line in enumerate(text.split("\n"), 1):
-        if line != line.rstrip() and file.suffix != ".txt":
+        if line != line.rstrip() and file.suffix not in (".md", ".txt"):
             yield f"{name}:{number}: trailing blanks"
         if "\t" in line and file.suffix in CODE:
             yield f"{name}:{number}: a tab"

@@ -2,8 +2,8 @@
 """Runs what the documents show: run_docs.py INGOT DOCUMENT...
 
 Every ```sh block of a document runs, in order, in one fresh folder in which `ingot` is on the path and `examples/` and
-`include/` lie as in the project. Every ```cpp and ```c block must compile against include/; a block with a main() is
-also run when the block after it is marked ```sh and calls ./a.out. Blocks of other kinds are only read by people."""
+`include/` lie as in the project. Every ```cpp and ```c block must compile against include/. Blocks of other kinds are
+only read by people."""
 
 import os
 import pathlib
@@ -33,8 +33,7 @@ def run_document(document, ingot):
             if kind == "sh":
                 command = ["bash", "-euo", "pipefail", "-c", body]
             elif kind in COMPILE:
-                goal = ["-o", "a.out"] if re.search(r"^int main\(", body, re.MULTILINE) else ["-fsyntax-only"]
-                command = [*COMPILE[kind], "-Wall", "-Wextra", "-Werror", "-Iinclude", *goal, "-", "-ldl"]
+                command = [*COMPILE[kind], "-Wall", "-Wextra", "-Werror", "-Iinclude", "-fsyntax-only", "-"]
             else:
                 continue
             done = subprocess.run(command, cwd=place, env=environment, check=False, text=True,
