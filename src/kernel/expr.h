@@ -250,13 +250,18 @@ bool is_multiple_of(Expr integer, int64_t divisor);
 /// True if a == b can be shown for all values of the symbols.
 bool provably_equal(Expr a, Expr b);
 
+/// q with a == q * b for all values, by the common factors alone: (n * s * 768) / (n * s * 64) =
+/// 12, where floordiv must keep the 0 // 0 of an empty tensor. What a reshape's -1 stands for.
+std::optional<Expr> exact_quotient(Expr a, Expr b);
+
 /// How an integer expression moves with a loop variable: its constant step as an expression free of
 /// the variable, or nothing if it is not affine in it.
 std::optional<Expr> stride_of(Expr integer, VarId var);
 
 bool depends_on(Expr root, VarId var);
 
-/// Text of an expression: "min(batch * 16, 4) + i3"; parse_expr reads it back.
+/// Text of an expression: "min(batch * 16, 4) + i3"; parse_expr reads it back, up to a length of a
+/// megabyte and a depth of 1000.
 std::string to_text(Expr expr);
 
 }  // namespace ingot

@@ -292,6 +292,18 @@ TEST_F(ExprTest, ProvablyEqual) {
   EXPECT_FALSE(provably_equal(a, b));
 }
 
+TEST_F(ExprTest, ExactQuotients) {
+  const Expr n = pool.symbol("n");
+  const Expr s = pool.symbol("s");
+  EXPECT_EQ(exact_quotient(n * s * 768, n * s * 64), number(12));
+  EXPECT_EQ(exact_quotient(n * s * 768, s * 64), n * 12);
+  EXPECT_EQ(exact_quotient(n * 4 + s * 8, number(4)), n + s * 2);
+  EXPECT_EQ(exact_quotient((n + s) * 12, n * 2 + s * 2), number(6));
+  EXPECT_EQ(exact_quotient(n * 3, number(2)), std::nullopt);
+  EXPECT_EQ(exact_quotient(n, s), std::nullopt);
+  EXPECT_EQ(exact_quotient(n, number(0)), std::nullopt);
+}
+
 TEST_F(ExprTest, SubstituteReplacesOnceAndSimplifies) {
   const Expr n = pool.symbol("n");
   const Expr m = pool.symbol("m");
@@ -431,6 +443,9 @@ TEST_F(ExprTest, BadTextIsRefused) {
             "reduce_sum: expected f32, f64 or integers, got b8");
   EXPECT_NE(parse_error(std::string(100000, '(')), "");
   EXPECT_NE(parse_error(std::string(100000, '-')), "");
+  std::string chain = "p0";
+  for (int k = 0; k < 100000; ++k) chain += " * p0";
+  EXPECT_NE(parse_error(chain), "");
   EXPECT_EQ(parse_error("\"abc"), "line 1, column 1: expected a name, got '\"abc'");
 }
 
@@ -457,6 +472,11 @@ TEST_F(ExprTest, LongChains) {
   });
   EXPECT_NE(replaced, x);
   EXPECT_FALSE(depends_on(x, index_below(3).var()));
+  EXPECT_LT(to_text(x).size(), size_t{2} << 20);
+
+  Expr n = pool.param(2, DType::i32);
+  for (int k = 0; k < 20000; ++k) n = binary(ExprKind::bit_xor, n * n, pool.param(3, DType::i32));
+  EXPECT_EQ(range_of(n), (Range{-(int64_t{1} << 31), (int64_t{1} << 31) - 1}));
 }
 
 TEST(Scalar, IntegersWrapAndDivideAsStated) {

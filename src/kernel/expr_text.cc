@@ -29,13 +29,28 @@ class Printer {
   std::string text() && { return std::move(out_); }
 
   void print(Expr expr, int least_strength) {
+    if (depth_ >= kDeepest || out_.size() >= kLongest) {
+      out_ += "...";
+      return;
+    }
+    ++depth_;
+    print_in_place(expr, least_strength);
+    --depth_;
+  }
+
+ private:
+  // Sharing makes expressions whose text would be exponentially long; "..." stands for the rest,
+  // and does not parse.
+  static constexpr int kDeepest = 1000;
+  static constexpr size_t kLongest = size_t{1} << 20;
+
+  void print_in_place(Expr expr, int least_strength) {
     const int strength = strength_of(expr);
     if (strength < least_strength) out_ += '(';
     print_bare(expr);
     if (strength < least_strength) out_ += ')';
   }
 
- private:
   static int strength_of(Expr expr) {
     if (const auto sign = sign_of(expr.kind())) return sign->strength;
     switch (expr.kind()) {
@@ -163,6 +178,7 @@ class Printer {
   }
 
   ExprTextOptions options_;
+  int depth_ = 0;
   std::string out_;
 };
 

@@ -55,6 +55,7 @@ std::vector<Expr> find_bounded_atoms(const Sum& sum) {
 
 Prover::Prover(std::initializer_list<Expr> about) : pool_(&about.begin()->pool()) {
   for (const Expr& expr : about) {
+    if (pool_->leaves(expr.id()).only_dims) continue;
     for_each(expr, [&](Expr part) {
       if (part.kind() == ExprKind::index) learn_at_least(pool_->extent(part.var()), 1);
     });

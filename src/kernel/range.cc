@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -233,36 +234,62 @@ std::optional<Range> multiply_ranges(Range a, Range b) {
 Range range_of(Expr integer) {
   CHECK(is_integral(integer.dtype()), "range_of: expected an integer, got ", integer.dtype());
   ExprPool& pool = integer.pool();
-  if (const auto known = pool.known_range(integer.id())) return *known;
-  const Range range = compute_range(integer);
-  pool.remember_range(integer.id(), range);
-  return range;
+  // Operands first, with a stack of its own, so that depth costs no stack frames.
+  std::vector<Expr> pending = {integer};
+  while (!pending.empty()) {
+    const Expr expr = pending.back();
+    const size_t size = pending.size();
+    for (int k = 0; k < arity(expr.kind()) && !pool.known_range(expr.id()); ++k) {
+      const Expr operand = expr.operand(k);
+      const bool matters = operand && is_integral(operand.dtype());
+      if (matters && !pool.known_range(operand.id())) pending.push_back(operand);
+    }
+    if (pending.size() > size) continue;
+    pending.pop_back();
+    if (!pool.known_range(expr.id())) pool.remember_range(expr.id(), compute_range(expr));
+  }
+  return *pool.known_range(integer.id());
 }
 
-bool is_multiple_of(Expr integer, int64_t divisor) {
-  if (divisor == 1 || divisor == -1) return true;
-  if (divisor == 0 || divisor == kLowest) return integer.is_int(0);
-  // A ring of 2^n elements keeps divisibility only by powers of two, so other divisors need sums
-  // that do not wrap.
-  const bool is_power_of_two = (divisor & (divisor - 1)) == 0;
+namespace {
+
+constexpr int kDeepestMultiple = 32;
+
+bool is_known_multiple(Expr integer, int64_t divisor, int depth);
+
+/// Whether the coefficient and the factors of the term hold all prime factors of the divisor.
+bool is_multiple(const Term& term, int64_t divisor, int depth) {
+  int64_t left = divisor / std::gcd(divisor, term.coefficient);
+  for (const Expr& factor : term.factors) {
+    if (left == 1) return true;
+    if (factor.kind() == ExprKind::symbol) {
+      left /= std::gcd(left, std::as_const(factor.pool()).symbol_info(factor.symbol()).divisor);
+    } else if (is_known_multiple(factor, left, depth)) {
+      return true;
+    }
+  }
+  return left == 1;
+}
+
+bool is_known_multiple(Expr integer, int64_t divisor, int depth) {
+  if (divisor == 1) return true;
+  if (depth >= kDeepestMultiple) return false;
+  const auto both = [&](int a, int b) {
+    return is_known_multiple(integer.operand(a), divisor, depth + 1) &&
+           is_known_multiple(integer.operand(b), divisor, depth + 1);
+  };
   switch (integer.kind()) {
     case ExprKind::constant:
       return *integer.as_int() % divisor == 0;
-    case ExprKind::symbol: {
-      const int64_t known = std::as_const(integer.pool()).symbol_info(integer.symbol()).divisor;
-      return known != 0 && known % divisor == 0;
-    }
     case ExprKind::min:
     case ExprKind::max:
-      return is_multiple_of(integer.operand(0), divisor) &&
-             is_multiple_of(integer.operand(1), divisor);
+      return both(0, 1);
     case ExprKind::select:
-      return is_multiple_of(integer.operand(1), divisor) &&
-             is_multiple_of(integer.operand(2), divisor);
+      return both(1, 2);
+    // a mod b = a - k * b, whatever k; and 0 where b is 0.
     case ExprKind::floormod:
-      // a mod b = a - k * b, whatever k; and 0 where b is 0.
-      return is_multiple_of(integer.operand(0), divisor) &&
-             is_multiple_of(integer.operand(1), divisor);
+      return both(0, 1);
+    case ExprKind::symbol:
     case ExprKind::add:
     case ExprKind::sub:
     case ExprKind::mul:
@@ -272,27 +299,18 @@ bool is_multiple_of(Expr integer, int64_t divisor) {
       return false;
   }
   const Sum sum = to_sum(integer);
+  // Sums modulo 2^n keep divisibility by powers of two alone; for others they must not wrap.
+  const bool is_power_of_two = (divisor & (divisor - 1)) == 0;
   if (!is_power_of_two && !cannot_overflow(sum)) return false;
-  return std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Term& term) {
-    int64_t left = divisor / std::gcd(divisor, term.coefficient);
-    for (const Expr& factor : term.factors) {
-      if (left == 1 || left == -1) return true;
-      for (const int64_t part : {left, int64_t{2}}) {
-        if (part == 2 && left % 2 != 0) continue;
-        const bool divides =
-            factor.kind() == ExprKind::symbol ? false : is_multiple_of(factor, part);
-        if (divides) {
-          left /= part;
-          break;
-        }
-      }
-      if (factor.kind() == ExprKind::symbol) {
-        const int64_t known = std::as_const(factor.pool()).symbol_info(factor.symbol()).divisor;
-        left /= std::gcd(left, known);
-      }
-    }
-    return left == 1 || left == -1;
-  });
+  return std::all_of(sum.terms.begin(), sum.terms.end(),
+                     [&](const Term& term) { return is_multiple(term, divisor, depth + 1); });
+}
+
+}  // namespace
+
+bool is_multiple_of(Expr integer, int64_t divisor) {
+  if (divisor == 0 || divisor == kLowest) return integer.is_int(0);
+  return is_known_multiple(integer, std::abs(divisor), 0);
 }
 
 }  // namespace ingot

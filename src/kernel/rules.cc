@@ -445,11 +445,20 @@ Expr simplify_new(ExprPool& pool, ExprPool::Node node) {
 Expr simplify(ExprPool& pool, const ExprPool::Node& node) {
   if (const auto known = pool.known_simplification(node)) return *known;
   static thread_local int depth = 0;
-  if (depth >= kDeepestRewriting) return pool.intern(node);
-  ++depth;
+  static thread_local bool was_cut = false;  // by the cap, somewhere inside the outermost call
+  if (depth >= kDeepestRewriting) {
+    was_cut = true;
+    return pool.intern(node);
+  }
+  struct Level {
+    Level() {
+      if (depth++ == 0) was_cut = false;
+    }
+    ~Level() { --depth; }
+  };
+  const Level level;
   const Expr result = simplify_new(pool, node);
-  --depth;
-  if (depth == 0) pool.remember_simplification(node, result);
+  if (!was_cut) pool.remember_simplification(node, result);
   return result;
 }
 

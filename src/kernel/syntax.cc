@@ -33,6 +33,12 @@ constexpr std::array kOperators = {
 };
 
 constexpr int kDeepest = 200;
+constexpr int kHighest = 1000;  // of a tree: "a * a * a * ..." is as high as it is long
+
+void add_operand(Syntax& syntax, Syntax operand) {
+  syntax.height = std::max(syntax.height, operand.height + 1);
+  syntax.operands.push_back(std::move(operand));
+}
 
 std::optional<ExprKind> function_of(std::string_view word) {
   for (int k = 0; k <= static_cast<int>(ExprKind::reduce); ++k) {
@@ -63,6 +69,7 @@ class Parser {
       reader_.accept(op->text);
       TRY(Syntax right, expression(op->strength + 1));
       left = operation(op->kind, std::move(left), std::move(right));
+      if (left.height > kHighest) return reader_.mistake("an expression of less than 1000 levels");
     }
     return left;
   }
@@ -72,8 +79,8 @@ class Parser {
     Syntax result;
     result.is = Syntax::Is::operation;
     result.kind = kind;
-    result.operands.push_back(std::move(a));
-    result.operands.push_back(std::move(b));
+    add_operand(result, std::move(a));
+    add_operand(result, std::move(b));
     return result;
   }
 
@@ -103,7 +110,7 @@ class Parser {
       Syntax result;
       result.is = Syntax::Is::operation;
       result.kind = kind;
-      result.operands.push_back(std::move(operand));
+      add_operand(result, std::move(operand));
       return result;
     }
     if (reader_.accept("(")) {
@@ -188,7 +195,7 @@ class Parser {
     for (int k = 0; k < arity(kind); ++k) {
       if (k > 0) TRY_STATUS(reader_.expect(","));
       TRY(Syntax operand, expression(0));
-      result.operands.push_back(std::move(operand));
+      add_operand(result, std::move(operand));
     }
     TRY_STATUS(reader_.expect(")"));
     return result;
@@ -202,13 +209,13 @@ class Parser {
     TRY(result, dtype_behind(std::move(result)));
     TRY_STATUS(reader_.expect("["));
     TRY(Syntax offset, expression(0));
-    result.operands.push_back(std::move(offset));
+    add_operand(result, std::move(offset));
     if (reader_.accept("if")) {
       TRY(Syntax predicate, expression(0));
       TRY_STATUS(reader_.expect("else"));
       TRY(Syntax otherwise, expression(0));
-      result.operands.push_back(std::move(predicate));
-      result.operands.push_back(std::move(otherwise));
+      add_operand(result, std::move(predicate));
+      add_operand(result, std::move(otherwise));
     }
     TRY_STATUS(reader_.expect("]"));
     return result;
@@ -226,8 +233,8 @@ class Parser {
     TRY_STATUS(reader_.expect(","));
     TRY(Syntax body, expression(0));
     TRY_STATUS(reader_.expect(")"));
-    result.operands.push_back(std::move(extent));
-    result.operands.push_back(std::move(body));
+    add_operand(result, std::move(extent));
+    add_operand(result, std::move(body));
     return result;
   }
 

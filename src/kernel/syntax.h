@@ -32,11 +32,12 @@ struct Syntax {
   std::string name;
   bool was_quoted = false;
   std::optional<DType> dtype;
+  int height = 1;  // nodes on the longest way to a leaf
   std::vector<Syntax> operands;
 };
 
 /// Reads an expression up to the first token that cannot belong to it. Errors: invalid_argument
-/// with line and column; nesting beyond 200 levels.
+/// with line and column; nesting beyond 200 levels, trees beyond 1000.
 Result<Syntax> parse_syntax(Reader& reader);
 
 /// How strongly the sign of an operation binds; calls and leaves bind strongest.

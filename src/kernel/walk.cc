@@ -195,6 +195,14 @@ std::optional<Expr> stride_of(Expr integer, VarId var) {
   return to_expr(*stride);
 }
 
+std::optional<Expr> exact_quotient(Expr a, Expr b) {
+  if (a.dtype() != b.dtype() || !is_int(a.dtype())) return std::nullopt;
+  const Sum dividend = to_sum(a);
+  const auto quotient = divide_exactly(to_term(dividend), to_term(to_sum(b)));
+  if (!quotient) return std::nullopt;
+  return to_expr(to_sum(dividend, *quotient));
+}
+
 bool provably_equal(Expr a, Expr b) {
   if (a == b) return true;
   if (a.dtype() != b.dtype() || !is_int(a.dtype()) || &a.pool() != &b.pool()) return false;
