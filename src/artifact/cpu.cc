@@ -20,7 +20,7 @@ struct Registers {
 
 Registers read_cpuid(u32 leaf, u32 subleaf) {
   Registers r = {0, 0, 0, 0};
-  if (__get_cpuid_max(leaf & 0x80000000u, nullptr) < leaf) return r;
+  if (static_cast<u32>(__get_cpuid_max(leaf & 0x80000000u, nullptr)) < leaf) return r;
   __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
   return r;
 }

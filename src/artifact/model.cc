@@ -131,11 +131,11 @@ ingot_status check_usable(const ingot_model* model, const char* where) {
   if (model->main == nullptr) {
     return fail(INGOT_INVALID_ARGUMENT, "%s: the model was opened for description only", where);
   }
-  if (model->process != getpid()) {
+  if (model->mark.is_child()) {
     return fail(INGOT_INVALID_ARGUMENT,
                 "%s: the model was opened by process %d, this is its child %d: open it anew after "
                 "fork()",
-                where, model->process, getpid());
+                where, model->mark.process(), getpid());
   }
   return INGOT_OK;
 }
@@ -153,7 +153,6 @@ ingot_status open_model(const Model& description, const ingot_open_options* opti
   ingot_model* model = new (In{memory}) ingot_model{};
   model->description = &description;
   model->log = chosen.log;
-  model->process = getpid();
   status = open_parts(chosen, model);
   if (status != INGOT_OK) {
     close_model(model);
@@ -183,6 +182,7 @@ void close_model(ingot_model* model) {
   free_program_runtime(model->main);
   free_weights(&model->weights);
   free_tables(&model->tables);
+  model->~ingot_model();
   release(model);
 }
 

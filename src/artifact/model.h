@@ -11,7 +11,7 @@ struct ingot_model {
   const ingot::artifact::Model* description = nullptr;
   const ingot::artifact::Level* level = nullptr;  // null: only described
   ingot_log log = {};
-  int32_t process = 0;  // pid of whoever opened it
+  ingot::artifact::ForkMark mark;  // of the process that opened it
   ingot::artifact::Tables tables;
   ingot::artifact::LoadedWeights weights;
   ingot::artifact::ProgramRuntime* main = nullptr;

@@ -48,6 +48,23 @@ void futex_wake(const u32& word, i32 count);
 /// CLOCK_MONOTONIC.
 i64 now_ns();
 
+/// Knows whether this is still the process that made it, or a child after fork().
+class ForkMark {
+ public:
+  ForkMark();
+  ~ForkMark();
+  ForkMark(const ForkMark&) = delete;
+  ForkMark& operator=(const ForkMark&) = delete;
+
+  bool is_child() const;
+  /// The pid of whoever made it.
+  i32 process() const { return process_; }
+
+ private:
+  i32 process_;
+  u32* page_;  // the system clears it in a child; null where the system does not know how
+};
+
 /// Mutual exclusion between threads.
 class Mutex {
  public:
@@ -71,8 +88,9 @@ class Locked {
   Mutex& mutex_;
 };
 
-/// Bytes of memory that the machine has.
+/// Bytes of memory that the machine has. A system call, so sizes up to kSurelyThere do without.
 i64 machine_bytes();
+inline constexpr i64 kSurelyThere = 64 << 20;
 
 /// Memory that is aligned to `alignment` (a power of two), or null. More than the machine has is
 /// refused here, before the kernel's overcommitment could promise it. Free it with release().

@@ -63,7 +63,7 @@ i32 available_cpus() {
   return static_cast<i32>(max(1, min(cpus, ThreadPool::kMaxSize)));
 }
 
-ThreadPool::ThreadPool(i32 size) : size_(size), process_(getpid()) {
+ThreadPool::ThreadPool(i32 size) : size_(size) {
   if (size_ <= 0) size_ = available_cpus();
   if (size_ > kMaxSize) size_ = kMaxSize;
   interface_ = {};
@@ -77,7 +77,7 @@ ThreadPool::ThreadPool(i32 size) : size_(size), process_(getpid()) {
 }
 
 ThreadPool::~ThreadPool() {
-  if (getpid() != process_) return;
+  if (mark_.is_child()) return;
   store(stopping_, true);
   fetch_add(epoch_, 1u);
   futex_wake(epoch_, size_);
@@ -130,12 +130,13 @@ void ThreadPool::work(u32 index) {
     // Only whoever takes an index of job `seen` may look at the job: it stays until that is done.
     if (!take(index, seen)) continue;
     task_(context_, index);
-    if (fetch_add(unfinished_, ~0u) == 1) futex_wake(unfinished_, 1);
+    const bool last = fetch_add(unfinished_, ~0u) == 1;
+    if (last && __atomic_load_n(&caller_sleeps_, __ATOMIC_SEQ_CST) != 0) futex_wake(unfinished_, 1);
   }
 }
 
 void ThreadPool::parallel_for(i64 count, void (*task)(void*, i64), void* context) {
-  if (count <= 1 || size_ == 1 || getpid() != process_ || !busy_.try_lock()) {
+  if (count <= 1 || size_ == 1 || mark_.is_child() || !busy_.try_lock()) {
     for (i64 i = 0; i < count; ++i) task(context, i);
     return;
   }
@@ -160,9 +161,11 @@ void ThreadPool::parallel_for(i64 count, void (*task)(void*, i64), void* context
     if (++turn < 2000) {
       spin_pause();
     } else {
+      __atomic_store_n(&caller_sleeps_, 1u, __ATOMIC_SEQ_CST);
       futex_wait(unfinished_, left, 0);
     }
   }
+  store(caller_sleeps_, 0u);
   busy_.unlock();
 }
 
@@ -231,6 +234,10 @@ void run_worker_share(void* context, i64 index) {
 }  // namespace
 
 ingot_status run_units(const StepJob& job, const ingot_thread_pool& pool) {
+  if (job.threads == 1 && !job.interrupt->is_set()) {
+    job.kernel({job.values, job.symbols, job.scratch}, 0, job.work.units);
+    return INGOT_OK;
+  }
   Range ranges[ThreadPool::kMaxSize];
   SharedJob shared = {&job, choose_piece(job), INGOT_OK, ranges};
   for (i64 i = 0; i < job.threads; ++i) {

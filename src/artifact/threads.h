@@ -51,7 +51,7 @@ class ThreadPool {
   ingot_thread_pool interface_;
   i32 size_;
   i32 started_ = 1;  // threads there are, the caller included
-  i32 process_;      // pid that the threads belong to
+  ForkMark mark_;    // of the process that the threads belong to
   bool stopping_ = false;
   Mutex busy_;  // held by the one caller whose job runs: guards task_, context_, started_
   void (*task_)(void*, i64) = nullptr;
@@ -59,6 +59,7 @@ class ThreadPool {
   alignas(64) u32 epoch_ = 0;  // number of the job; workers sleep on it
   alignas(64) u32 sleepers_ = 0;
   alignas(64) u32 unfinished_ = 0;  // indices taken by workers or not yet taken
+  u32 caller_sleeps_ = 0;           // 1 while the job's caller sleeps on unfinished_
   Claim claims_[kMaxSize];
   Worker workers_[kMaxSize];
 };
