@@ -62,6 +62,8 @@ class Image {
   ingot_status check_segments();
   ingot_status check_dynamic();
   ingot_status check_table(i64 address_tag, i64 size_tag, u64 entry_bytes);
+  ingot_status check_hash_tables();
+  ingot_status check_names();
   ingot_status find_entry();
 
   bool holds(u64 offset, u64 bytes) const { return offset <= size_ && bytes <= size_ - offset; }
@@ -211,6 +213,44 @@ ingot_status Image::check_dynamic() {
   return INGOT_OK;
 }
 
+// A table without buckets would be divided by, one with too many read past.
+ingot_status Image::check_hash_tables() {
+  u64 address = 0, offset = 0, room = 0;
+  if (find_dynamic(DT_GNU_HASH, &address) && find_address(address, &offset, &room)) {
+    const u64 buckets = read<u32>(offset), bloom_words = read<u32>(offset + 8);
+    const bool power_of_two = bloom_words != 0 && (bloom_words & (bloom_words - 1)) == 0;
+    if (buckets == 0 || !power_of_two || 16 + 8 * bloom_words + 4 * buckets > room) {
+      return refuse("its table of symbol hashes is damaged");
+    }
+  }
+  if (find_dynamic(DT_HASH, &address) && find_address(address, &offset, &room)) {
+    const u64 buckets = read<u32>(offset), chains = read<u32>(offset + 4);
+    if (buckets == 0 || 8 + 4 * (buckets + chains) > room) {
+      return refuse("its table of symbol hashes is damaged");
+    }
+  }
+  return INGOT_OK;
+}
+
+// The names of the libraries it needs, and its own, must end inside the table of strings.
+ingot_status Image::check_names() {
+  u64 strings = 0, strings_bytes = 0, strings_at = 0, room = 0;
+  if (!find_dynamic(DT_STRTAB, &strings) || !find_dynamic(DT_STRSZ, &strings_bytes) ||
+      strings_bytes == 0 || !find_address(strings, &strings_at, &room) ||
+      bytes_[strings_at + strings_bytes - 1] != 0) {
+    return refuse("its table of names is damaged");
+  }
+  for (u64 i = 0; i < dynamic_count_; ++i) {
+    const Elf64_Dyn entry = read<Elf64_Dyn>(dynamic_offset_ + i * sizeof(Elf64_Dyn));
+    if (entry.d_tag == DT_NULL) break;
+    const bool is_name = entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME ||
+                         entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
+    if (is_name && entry.d_un.d_val >= strings_bytes)
+      return refuse("its table of names is damaged");
+  }
+  return INGOT_OK;
+}
+
 // The symbol table's length is not told; as every linker lays it out, the strings follow it.
 ingot_status Image::find_entry() {
   constexpr char kEntry[] = "ingot_model_v1";
@@ -238,6 +278,8 @@ ingot_status Image::check() {
   ingot_status status = check_header();
   if (status == INGOT_OK) status = check_segments();
   if (status == INGOT_OK) status = check_dynamic();
+  if (status == INGOT_OK) status = check_hash_tables();
+  if (status == INGOT_OK) status = check_names();
   return status == INGOT_OK ? find_entry() : status;
 }
 
