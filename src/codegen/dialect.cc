@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "codegen/prelude_text.h"
+#include "codegen/resources.h"
 
 namespace ingot {
 namespace {
@@ -30,7 +30,7 @@ Dialect make_cuda() {
   Dialect d = common_dialect();
   d.name = "cuda";
   d.file_extension = ".cu";
-  d.prelude = {"gpu/gpu_cuda.h", "gpu/gpu_math.h", "gpu/gpu_reduce.h"};
+  d.prelude = {"prelude/gpu/gpu_cuda.h", "prelude/gpu/gpu_math.h", "prelude/gpu/gpu_reduce.h"};
   return d;
 }
 
@@ -38,7 +38,7 @@ Dialect make_hip() {
   Dialect d = common_dialect();
   d.name = "hip";
   d.file_extension = ".hip";
-  d.prelude = {"gpu/gpu_hip.h", "gpu/gpu_math.h", "gpu/gpu_reduce.h"};
+  d.prelude = {"prelude/gpu/gpu_hip.h", "prelude/gpu/gpu_math.h", "prelude/gpu/gpu_reduce.h"};
   d.warp_size = 64;
   d.max_shared_bytes = 64 * 1024;
   // A HIP launch counts threads, not blocks, in 32 bits.
@@ -237,7 +237,7 @@ std::string_view reduction_name(ReduceKind kind) {
 std::string gpu_prelude(const Dialect& dialect) {
   std::string text;
   for (const std::string_view header : dialect.prelude) {
-    for (const std::string_view line : split(prelude_text(header), '\n')) {
+    for (const std::string_view line : split(resource(header), '\n')) {
       const bool is_for_headers = line.starts_with("#pragma once") || line.starts_with("#include");
       if (!is_for_headers) text += concat(line, "\n");
     }

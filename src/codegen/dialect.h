@@ -19,7 +19,7 @@ namespace ingot {
 struct Dialect {
   std::string_view name;
   std::string_view file_extension;
-  std::vector<std::string_view> prelude;  ///< headers, as prelude_text() knows them, in order
+  std::vector<std::string_view> prelude;  ///< headers, as resource() knows them, in order
 
   // Words. {threads}, {type}, {name}, {count}, {op} and {value} are replaced.
   std::string_view kernel;        ///< before the name of a kernel

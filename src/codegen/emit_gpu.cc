@@ -24,6 +24,7 @@ struct Touched {
   std::set<uint32_t> loaded;
   std::set<uint32_t> stored;
   std::set<SymbolId> symbols;
+  std::set<VarId> vars;
   bool has_vector = false;  // a loop or reduction of mode vector
 };
 
@@ -32,6 +33,7 @@ void touch(Expr root, Touched& touched) {
   for_each(root, [&](Expr e) {
     if (e.kind() == ExprKind::load) touched.loaded.insert(e.buffer());
     if (e.kind() == ExprKind::symbol) touched.symbols.insert(e.symbol());
+    if (e.kind() == ExprKind::index) touched.vars.insert(e.var());
   });
 }
 
@@ -222,12 +224,12 @@ class LaunchEmitter {
     const std::string_view block = dialect_.block_index;
     const std::string_view grid = dialect_.grid_size;
     out_.block("", [&] {
-      const std::string units = exprs_.write(launch_.units);
+      const std::string units = exprs_.write_index(launch_.units);
       const std::string width = concat(nest_.threads, "ll");
-      const std::string first = nest_.is_cooperative ? concat("static_cast<gpu::i64>(", block, ")")
-                                                     : concat(block, " * ", width, " + ", thread);
-      const std::string step = nest_.is_cooperative ? concat("static_cast<gpu::i64>(", grid, ")")
-                                                    : concat(grid, " * ", width);
+      const std::string first =
+          nest_.is_cooperative ? std::string(block) : concat(block, " * ", width, " + ", thread);
+      const std::string step =
+          nest_.is_cooperative ? std::string(grid) : concat(grid, " * ", width);
       out_.block(
           concat("for (gpu::i64 unit = ", first, "; unit < ", units, "; unit += ", step, ")"), [&] {
             split_unit();
@@ -241,22 +243,31 @@ class LaunchEmitter {
     });
   }
 
-  /// The loop variables of this unit, the innermost loop running fastest.
+  /// The loop variables of this unit that are used, the innermost loop running fastest.
   void split_unit() {
+    Touched touched;
+    touch(*nest_.body, touched);
+    size_t first_used = 0;
+    while (first_used < nest_.units.size() &&
+           !touched.vars.contains(nest_.units[first_used]->var)) {
+      ++first_used;
+    }
     std::string rest = "unit";
-    for (size_t k = nest_.units.size(); k-- > 0;) {
+    for (size_t k = nest_.units.size(); k-- > first_used;) {
       const Loop& loop = *nest_.units[k];
       const std::string var = GpuExprWriter::var_name(loop.var);
       if (k == 0) {
         out_.line("const gpu::i64 ", var, " = ", rest, ";");
         continue;
       }
-      const std::string extent = exprs_.write(loop.extent);
-      const std::string divisor =
-          extent.find(' ') == std::string::npos ? extent : concat("(", extent, ")");
-      out_.line("const gpu::i64 ", var, " = ", rest, " % ", divisor, ";");
+      std::string extent = exprs_.write_index(loop.extent);
+      if (extent.find(' ') != std::string::npos) extent = concat("(", extent, ")");
+      if (touched.vars.contains(loop.var)) {
+        out_.line("const gpu::i64 ", var, " = ", rest, " % ", extent, ";");
+      }
+      if (k == first_used) continue;
       const std::string next = concat("unit", k);
-      out_.line("const gpu::i64 ", next, " = ", rest, " / ", divisor, ";");
+      out_.line("const gpu::i64 ", next, " = ", rest, " / ", extent, ";");
       rest = next;
     }
   }
@@ -292,7 +303,12 @@ class LaunchEmitter {
   void write_for(const AnyLoop& loop, Body body, std::string_view first = "0",
                  std::string_view step = "") {
     const std::string var = GpuExprWriter::var_name(loop.var);
-    const std::string extent = exprs_.write(loop.extent);
+    std::string extent = exprs_.write_index(loop.extent);
+    if (extent.find(' ') != std::string::npos) {
+      const std::string name = concat("n", loop.var.value);
+      out_.line("const gpu::i64 ", name, " = ", extent, ";");
+      extent = name;
+    }
     const std::string next = step.empty() ? concat("++", var) : concat(var, " += ", step);
     out_.block(
         concat("for (gpu::i64 ", var, " = ", first, "; ", var, " < ", extent, "; ", next, ")"),
@@ -313,7 +329,9 @@ class LaunchEmitter {
     }
     const auto write = [&] {
       const auto texts = exprs_.write({store.offset, store.value});
-      out_.line(exprs_.buffer_name(store.buffer), "[", texts[0], "] = ", texts[1], ";");
+      const std::string offset =
+          store.offset.as_int() ? exprs_.write_index(store.offset) : texts[0];
+      out_.line(exprs_.buffer_name(store.buffer), "[", offset, "] = ", texts[1], ";");
     };
     if (guard.empty()) {
       write();
@@ -366,8 +384,10 @@ class LaunchEmitter {
       place_shared(*alloc);
     } else if (const auto* branch = std::get_if<If>(&stmt.is)) {
       before(touched_by(branch->condition));
+      const Pending was_pending = pending_;
       out_.block(concat("if (", exprs_.write(branch->condition), ")"),
-                 [&] { write_conditional(branch->body); });
+                 [&] { write_shared(branch->body); });
+      pending_.add(was_pending);
     }
   }
 
@@ -378,24 +398,23 @@ class LaunchEmitter {
           loop, [&] { write_private(loop.body); }, dialect_.thread_index, concat(nest_.threads));
       return;
     }
+    synchronize_before(touched_by(stmt));
     before(touched_by(loop.extent));
-    write_for(loop, [&] { write_conditional(loop.body); });
+    write_rounds(loop, [&] { write_shared(loop.body); });
   }
 
   void write_shared_reduction(const Stmt& stmt, const ReduceLoop& reduction) {
     if (reduction.mode != LoopMode::vector) {
+      synchronize_before(touched_by(stmt));
       before(touched_by(reduction.extent));
       const std::vector<std::string> names = begin_reduction(reduction, false);
-      const Pending was_pending = pending_;
-      write_for(reduction, [&] {
+      write_rounds(reduction, [&] {
         write_shared(reduction.body);
         Touched values;
         for (const Accumulator& a : reduction.accumulators) touch(a.value, values);
         before(values);
         gather(reduction, names);
-        synchronize_if_pending();
       });
-      pending_ = was_pending;
       return;
     }
     before(touched_by(stmt));
@@ -420,13 +439,16 @@ class LaunchEmitter {
     if (nest_.threads > dialect_.warp_size && !names.empty()) pending_ = {};
   }
 
-  /// A body that runs any number of times. It ends with nothing pending, since it may run again,
-  /// but what was pending before may still be so, since it may not run at all.
-  void write_conditional(const Block& body) {
+  /// A loop that all threads run. A round ends with nothing pending, since another may follow; what
+  /// was pending before the loop may still be so afterwards unless it is known to run.
+  template <class AnyLoop, class Body>
+  void write_rounds(const AnyLoop& loop, Body body) {
     const Pending was_pending = pending_;
-    write_shared(body);
-    synchronize_if_pending();
-    pending_ = was_pending;
+    write_for(loop, [&] {
+      body();
+      synchronize_if_pending();
+    });
+    if (range_of(loop.extent).lo < 1) pending_ = was_pending;
   }
 
   // ---- Barriers
@@ -436,6 +458,10 @@ class LaunchEmitter {
     std::set<uint32_t> loaded;
     std::set<uint32_t> stored;
     bool any() const { return !loaded.empty() || !stored.empty(); }
+    void add(const Pending& other) {
+      loaded.insert(other.loaded.begin(), other.loaded.end());
+      stored.insert(other.stored.begin(), other.stored.end());
+    }
   };
 
   /// Buffers that are written and read here; scratch of the block joins them when it is placed.
@@ -449,13 +475,17 @@ class LaunchEmitter {
     return std::ranges::any_of(a, [&](uint32_t x) { return b.contains(x); });
   }
 
-  /// Puts a barrier before a statement that would meet accesses of other threads, and notes its
-  /// own.
-  void before(const Touched& next) {
+  /// Puts a barrier here if what comes next would meet accesses of other threads.
+  void synchronize_before(const Touched& next) {
     if (meets(next.loaded, pending_.stored) || meets(next.stored, pending_.stored) ||
         meets(next.stored, pending_.loaded)) {
       synchronize();
     }
+  }
+
+  /// The same, and notes what comes next as pending.
+  void before(const Touched& next) {
+    synchronize_before(next);
     for (const uint32_t b : next.loaded) {
       if (meeting_.contains(b)) pending_.loaded.insert(b);
     }
@@ -581,7 +611,7 @@ Result<GpuKernel> emit_gpu(const Kernel& kernel, const Dialect& dialect) {
   std::vector<Block> nests;
   if (is_sequence_of_nests(kernel.body)) {
     for (const Stmt& stmt : kernel.body) nests.push_back({stmt});
-  } else {
+  } else if (!kernel.body.empty()) {
     nests.push_back(kernel.body);
   }
   GpuKernel result;

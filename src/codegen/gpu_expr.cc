@@ -71,6 +71,7 @@ bool is_plain_operator(Expr expr) {
     case ExprKind::add:
     case ExprKind::sub:
     case ExprKind::mul:
+    case ExprKind::neg:
       return is_float(dtype) || (dtype == DType::i64 && has_known_range(expr));
     case ExprKind::div:
       return is_float(dtype);
@@ -89,6 +90,37 @@ bool is_plain_operator(Expr expr) {
     default:
       return false;
   }
+}
+
+/// Whether the text of an expression, if it is not a name, has an operator outside of brackets.
+bool is_operator(Expr expr) {
+  switch (expr.kind()) {
+    case ExprKind::constant:
+      return is_float(expr.dtype()) ? *expr.as_real() < 0 : *expr.as_int() < 0;
+    case ExprKind::symbol:
+    case ExprKind::index:
+    case ExprKind::param:
+    case ExprKind::local:
+    case ExprKind::reduce:
+      return false;
+    case ExprKind::load:
+      return expr.operand(1) || expr.dtype() == DType::b8;
+    case ExprKind::cast:
+      return expr.dtype() == DType::b8;
+    case ExprKind::select:
+    case ExprKind::logical_not:
+      return true;
+    default:
+      return is_plain_operator(expr);
+  }
+}
+
+/// A small i64 constant as a plain decimal.
+std::optional<std::string> index_literal(Expr expr) {
+  if (expr.dtype() != DType::i64) return std::nullopt;
+  const auto value = expr.as_int();
+  if (!value || *value < 0 || *value > std::numeric_limits<int32_t>::max()) return std::nullopt;
+  return concat(*value);
 }
 
 std::string cast_call(std::string_view type, const std::string& value) {
@@ -213,6 +245,16 @@ void GpuExprWriter::count_uses(Expr root) {
   }
 }
 
+std::string GpuExprWriter::index(Expr expr) {
+  const auto literal = index_literal(expr);
+  return literal ? *literal : text(expr);
+}
+
+std::string GpuExprWriter::write_index(Expr root) {
+  const auto literal = index_literal(root);
+  return literal ? *literal : write(root);
+}
+
 std::string GpuExprWriter::text(Expr expr) {
   if (const auto known = names_.find(expr.id()); known != names_.end()) return known->second;
   const std::string value = node_text(expr);
@@ -224,15 +266,26 @@ std::string GpuExprWriter::text(Expr expr) {
   return name;
 }
 
-/// As an operand of an operator: in parentheses unless it is a name, a literal or a call.
+/// As an operand of an operator: in parentheses unless it is a name, a literal, an element or a
+/// call.
 std::string GpuExprWriter::operand(Expr expr) {
   const std::string value = text(expr);
-  if (value.find(' ') == std::string::npos && value[0] != '-' && value[0] != '!') {
-    return value;
+  const bool is_word = value.find(' ') == std::string::npos && value[0] != '-' && value[0] != '!';
+  return is_word || !is_operator(expr) ? value : concat("(", value, ")");
+}
+
+/// Operand k of a plain operator. A product needs no parentheses in a sum, and an integer constant
+/// no suffix beside something that has the type.
+std::string GpuExprWriter::operand_of(Expr expr, int k) {
+  const Expr at = expr.operand(k);
+  const Expr other = expr.operand(1 - k);
+  if (other.kind() != ExprKind::constant) {
+    if (const auto number = index_literal(at)) return *number;
   }
-  const bool is_call =
-      !is_plain_operator(expr) && !function_name(expr.kind()).empty() && value[0] != '-';
-  return is_call || expr.kind() == ExprKind::constant ? value : concat("(", value, ")");
+  const bool is_sum = expr.kind() == ExprKind::add || expr.kind() == ExprKind::sub;
+  if (is_sum && at.kind() == ExprKind::mul && is_plain_operator(at)) return text(at);
+  if (is_sum && k == 0 && at.kind() == ExprKind::add && is_plain_operator(at)) return text(at);
+  return operand(at);
 }
 
 std::string GpuExprWriter::node_text(Expr expr) {
@@ -267,12 +320,10 @@ std::string GpuExprWriter::node_text(Expr expr) {
 }
 
 std::string GpuExprWriter::operator_text(Expr expr) {
-  if (expr.kind() == ExprKind::neg && is_float(expr.dtype())) {
-    return "-" + operand(expr.operand(0));
-  }
   if (!is_plain_operator(expr)) return call(expr);
-  const std::string left = operand(expr.operand(0));
-  return concat(left, infix(expr.kind()), operand(expr.operand(1)));
+  if (expr.kind() == ExprKind::neg) return "-" + operand(expr.operand(0));
+  const std::string left = operand_of(expr, 0);
+  return concat(left, infix(expr.kind()), operand_of(expr, 1));
 }
 
 std::string GpuExprWriter::call(Expr expr) {
@@ -313,7 +364,7 @@ std::string GpuExprWriter::load_text(Expr expr) {
     condition = operand(predicate);
     otherwise = operand(expr.operand(2));
   }
-  std::string value = concat(buffers_.at(expr.buffer()), "[", text(expr.operand(0)), "]");
+  std::string value = concat(buffers_.at(expr.buffer()), "[", index(expr.operand(0)), "]");
   if (expr.dtype() == DType::b8) value += " != 0";
   if (condition.empty()) return value;
   if (expr.dtype() == DType::b8) value = concat("(", value, ")");
@@ -322,7 +373,7 @@ std::string GpuExprWriter::load_text(Expr expr) {
 
 std::string GpuExprWriter::reduce(Expr expr) {
   const std::string name = concat("t", temporaries_++);
-  const std::string extent = text(expr.operand(1));
+  const std::string extent = index(expr.operand(1));
   const std::string var = var_name(expr.var());
   out_.line(value_type(expr.dtype()), " ", name, " = ", neutral(expr.reduce_kind(), expr.dtype()),
             ";");

@@ -15,7 +15,6 @@ namespace ingot {
 /// becomes a constant before it; a reduction becomes a loop before it.
 class GpuExprWriter {
  public:
-  /// `names` are the kernel's buffers as they are called in the text, scratch included later.
   explicit GpuExprWriter(Writer& out) : out_(out) {}
 
   void name_buffer(uint32_t buffer, std::string name);
@@ -26,6 +25,9 @@ class GpuExprWriter {
   /// used at once, inside the block that is open now.
   std::vector<std::string> write(const Exprs& roots);
   std::string write(Expr root) { return write(Exprs{root})[0]; }
+
+  /// Of an i64 expression that is used where its type does not matter.
+  std::string write_index(Expr root);
 
   static std::string var_name(VarId var);
   static std::string local_name(LocalId local);
@@ -40,6 +42,8 @@ class GpuExprWriter {
   std::string text(Expr expr);
   std::string node_text(Expr expr);
   std::string operand(Expr expr);
+  std::string operand_of(Expr expr, int k);
+  std::string index(Expr expr);
   std::string operator_text(Expr expr);
   std::string cast_text(Expr expr);
   std::string load_text(Expr expr);

@@ -518,6 +518,10 @@ Kernel schedule(Region& region, std::string name, std::vector<std::string> prove
   kernel.provenance = std::move(provenance);
   kernel.buffers = region.buffers();
   kernel.pool = region.body().shared_pool();
+  // Without elements there is nothing to do, not even a reduction that no loop would hold back.
+  if (std::ranges::any_of(axes, [](const Axis& axis) { return axis.extent.is_int(0); })) {
+    return kernel;
+  }
   kernel.body = Nest(region, std::move(axes), std::move(outputs)).build();
   mark_parallel(kernel.body, region.pool());
   return kernel;

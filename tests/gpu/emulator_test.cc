@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "planted_bugs.h"
 
 namespace ingot::emu {
+
+void PrintTo(const PlantedBug& bug, std::ostream* out) {
+  *out << bug.name;
+}
+
 namespace {
 
 std::string all_reports() {

@@ -1,6 +1,7 @@
 // tests/gpu/kernel_case.h: loop nests with data, run as generated GPU code in the emulator.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,8 @@ struct KernelCase {
 struct EmulatedMode {
   const Dialect* dialect = nullptr;
   bool check = false;  // instrumented, with every check of the emulator
+  /// Changes the text of case k before it is compiled, to plant mistakes; none: as it is.
+  std::function<std::string(size_t k, const std::string& text)> edit = {};
 };
 
 /// Kernels of one batch as one shared library for the emulator.
@@ -36,6 +39,9 @@ class EmulatedBatch {
   EmulatedBatch(EmulatedBatch&&) noexcept;
   EmulatedBatch& operator=(EmulatedBatch&&) noexcept;
   ~EmulatedBatch();
+
+  /// Runs case number k and gives its buffers. Errors: what the emulator reported.
+  Result<std::vector<BufferValues>> run_only(size_t k) const;
 
   /// Runs case number k and compares. Errors: what the emulator reported, or the first element that
   /// is wrong, as "label: buffer 'y'[3]: expected 1.5, got 2".

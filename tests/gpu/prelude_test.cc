@@ -5,12 +5,19 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "emulator.h"
 #include "prelude_kernels.h"
 
 namespace ingot::emu {
+
+void PrintTo(Order order, std::ostream* out) {
+  constexpr const char* kNames[] = {"forward", "reversed", "random"};
+  *out << kNames[static_cast<int>(order)];
+}
+
 namespace {
 
 constexpr size_t kCount = 512;
@@ -122,15 +129,7 @@ TEST_P(Prelude, MovesVectors) {
 }
 
 std::string order_name(const testing::TestParamInfo<Order>& info) {
-  switch (info.param) {
-    case Order::kForward:
-      return "forward";
-    case Order::kReversed:
-      return "reversed";
-    case Order::kRandom:
-      return "random";
-  }
-  return "?";
+  return testing::PrintToString(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, Prelude,
