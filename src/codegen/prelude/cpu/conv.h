@@ -185,31 +185,32 @@ template <i64 kWidth, class NT, class Epilogue, class Initial>
                                             const f32* w, Epilogue& epilogue, Initial& initial) {
   constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
   constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
-  const RowSplit<MR> split(pixel_end - pixel_begin, s.x_pixel_stride * s.stride_w % 1024 == 0);
-  alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   static_assert(MR <= kTallestTile);
+  const bool aliased = s.x_pixel_stride * s.stride_w % 1024 == 0;
+  alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   f32 windows[MR * kWindowSize];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
     const f32* panel_w = w + panel * s.kh * s.kw * s.c * kWidth;
     const i64 first_column = panel * kWidth, columns = n - first_column;
-    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
-      const i64 column = first_column + part;
-      for (i64 m = 0; m < split.tall_end;) {
-        const i64 height = split.height_at(m), count = split.count_at(m);
-        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
-        convolve_tile(s, pixel_begin + m, count, height, tall_tile<MR, NV, kWidth>(height), kWidth,
-                      x, panel_w + part, kStart, tile, windows);
-        finish_tile(pixel_begin + m, count, column, NV, n, tile, epilogue);
-        m += count;
-      }
-    }
-    for (i64 m = split.tall_end; m < split.total; ++m) {
+    if (pixel_end - pixel_begin == 1) {
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
         if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
-        convolve_tile(s, pixel_begin + m, 1, 1, multiply_tile<1, kSingle, kWidth>, kWidth, x,
+        convolve_tile(s, pixel_begin, 1, 1, multiply_tile<1, kSingle, kWidth>, kWidth, x,
                       panel_w + part, kStart, tile, windows);
-        finish_tile(pixel_begin + m, 1, column, kSingle, n, tile, epilogue);
+        finish_tile(pixel_begin, 1, column, kSingle, n, tile, epilogue);
+      }
+      continue;
+    }
+    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
+      const i64 column = first_column + part;
+      for (i64 m = pixel_begin, height; m < pixel_end; m += height) {
+        height = tile_height<MR>(pixel_end - m, aliased);
+        const i64 count = height < pixel_end - m ? height : pixel_end - m;
+        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
+        convolve_tile(s, m, count, height, tall_tile<MR, NV, kWidth>(height), kWidth, x,
+                      panel_w + part, kStart, tile, windows);
+        finish_tile(m, count, column, NV, n, tile, epilogue);
       }
     }
   }

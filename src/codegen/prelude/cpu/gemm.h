@@ -30,10 +30,10 @@
 //
 // Tiles. A tile is MR rows by NV vectors. v4 (32 registers): 6x64 needs 24 accumulators + 4 of B +
 // 1 of A; 8x48 24 + 3 + 1; 12x32 24 + 2 + 1; 12x16 12 + 1. v3 (16): 6x16 needs 12 + 2 + 1. v1 (16):
-// 3x16 needs 12 + 1 + 1 and a temporary. Rows that are left over go to tiles of half that height
-// and of one row; a tile may be a row or two too tall for them, then it takes the last row twice
-// and the copy is dropped: few tiles, because each takes some 10 to 20 ms to compile. With a row
-// stride that is a multiple of 4 KiB at most 8 rows are taken, because all rows of a tile then fall
+// 3x16 needs 12 + 1 + 1 and a temporary. Tiles one row lower even out what is left over of many
+// rows; for few rows there are a tile of half the height and one of a single row. A tile too tall
+// for its rows takes the last one several times and drops the copies. No more tiles, because each
+// takes some 10 to 20 ms to compile. With a row stride that is a multiple of 4 KiB at most 8 rows are taken, because all rows of a tile then fall
 // into one set of an 8-way L1 cache. The whole of K is summed in registers. Remainders: rows as
 // said, columns by zero padding of B and `lanes`, k needs none.
 //
@@ -78,16 +78,6 @@ constexpr i64 kTileRows = INGOT_LEVEL_NUMBER == 1   ? 3
                                                     : 12;
 /// The tallest tile when rows are a multiple of 4 KiB apart.
 constexpr i64 kTileRowsAliased = 8;
-
-/// The tile that takes the next of `left` rows: kRows, half as many, or 1.
-template <i64 kRows>
-INGOT_FN i64 next_tile(i64 left, bool aliased) {
-  constexpr i64 kHalf = kRows / 2;
-  if (kRows <= kTileRowsAliased || !aliased) {
-    if (left >= kRows || (left - kHalf) * 2 >= kHalf) return kRows;
-  }
-  return left * 2 >= kHalf && left > 1 ? kHalf : 1;
-}
 
 /// Steps of k by which B is prefetched into the L1: a panel streams from the L2 faster than the
 /// hardware's own prefetchers ask for it.
@@ -173,33 +163,29 @@ constexpr bool kIsShort = false;
 template <i64 kK>
 constexpr bool kIsShort<Lit<kK>> = kK <= 256;
 
-/// How the rows of a block fall into tiles: tall ones for rows [0, tall_end), then single rows.
+/// Rows in the lower tile of a panel whose tallest has kRows.
 template <i64 kRows>
-struct RowSplit {
-  i64 total, tall_end;
-  bool aliased;
+constexpr i64 kHalfRows = kRows / 2 > 1 ? kRows / 2 : kRows;
 
-  INGOT_MEMBER RowSplit(i64 total, bool aliased) : total(total), aliased(aliased) {
-    tall_end = total / kRows * kRows;
-    while (tall_end < total && height_at(tall_end) > 1) tall_end += count_at(tall_end);
-  }
-  INGOT_MEMBER i64 height_at(i64 m) const { return next_tile<kRows>(total - m, aliased); }
-  INGOT_MEMBER i64 count_at(i64 m) const {
-    const i64 height = height_at(m);
-    return height < total - m ? height : total - m;
-  }
-};
+/// The tile that takes the next of `left` rows: one of kRows, kRows - 1 and kHalfRows.
+template <i64 kRows>
+INGOT_FN i64 tile_height(i64 left, bool aliased) {
+  if (left <= kHalfRows<kRows> || (kRows > kTileRowsAliased && aliased)) return kHalfRows<kRows>;
+  // All tiles together are `spare` rows too tall; if there are that many of them, that is evened out
+  // by tiles of one row less.
+  const i64 tiles = (left + kRows - 1) / kRows, spare = tiles * kRows - left;
+  return spare == tiles ? kRows - 1 : kRows;
+}
 
 /// An instance of multiply_tile.
 typedef void (*MultiplyTile)(const f32* const* rows, i64 taps, i64 k, const f32* b, Start start,
                              f32* tile);
-/// The instance for tall tiles, of kRows or half as many.
+/// The instance for a height that tile_height gave.
 template <i64 kRows, i64 NV, i64 kWidth>
 INGOT_FN MultiplyTile tall_tile(i64 height) {
-  if constexpr (kRows / 2 > 1) {
-    if (height == kRows / 2) return multiply_tile<kRows / 2, NV, kWidth>;
-  }
-  return multiply_tile<kRows, NV, kWidth>;
+  if (height == kRows) return multiply_tile<kRows, NV, kWidth>;
+  if (height == kRows - 1) return multiply_tile<kRows - 1, NV, kWidth>;
+  return multiply_tile<kHalfRows<kRows>, NV, kWidth>;
 }
 
 /// Hands the first `count` rows of a tile of `vectors` vectors, the first of which is at `column`,
@@ -239,36 +225,37 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
   constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
   constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
   constexpr bool kFused = kIsShort<KT> && kStart == Start::zero;
-  const RowSplit<MR> split(total, a_stride % 1024 == 0);
+  const bool aliased = a_stride % 1024 == 0;
   alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   const f32* rows[MR];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
     const f32* panel_b = b + panel * k * kWidth;
     const i64 first_column = panel * kWidth, columns = n - first_column;
-    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
-      for (i64 m = 0; m < split.tall_end;) {
-        const i64 height = split.height_at(m), count = split.count_at(m);
-        for (i64 i = 0; i < height; ++i) rows[i] = a + (i < count ? m + i : total - 1) * a_stride;
-        const i64 column = first_column + part;
-        if (kFused && count == MR && part + NV * W <= columns) {
-          if constexpr (kFused) {
-            multiply_and_finish<MR, NV, kWidth>(rows, k, panel_b + part, m0 + m, column, epilogue);
-          }
-        } else {
-          if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
-          tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, kStart, tile);
-          finish_tile(m0 + m, count, column, NV, n, tile, epilogue);
-        }
-        m += count;
-      }
-    }
-    for (i64 m = split.tall_end; m < total; ++m) {
-      rows[0] = a + m * a_stride;
+    if (total == 1) {
+      rows[0] = a;
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
         if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
         multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, kStart, tile);
-        finish_tile(m0 + m, 1, column, kSingle, n, tile, epilogue);
+        finish_tile(m0, 1, column, kSingle, n, tile, epilogue);
+      }
+      continue;
+    }
+    for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
+      const i64 column = first_column + part;
+      for (i64 m = 0, height; m < total; m += height) {
+        height = tile_height<MR>(total - m, aliased);
+        const i64 count = height < total - m ? height : total - m;
+        for (i64 i = 0; i < height; ++i) rows[i] = a + (i < count ? m + i : total - 1) * a_stride;
+        if (kFused && count == MR && part + NV * W <= columns) {
+          if constexpr (kFused) {
+            multiply_and_finish<MR, NV, kWidth>(rows, k, panel_b + part, m0 + m, column, epilogue);
+          }
+          continue;
+        }
+        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
+        tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, kStart, tile);
+        finish_tile(m0 + m, count, column, NV, n, tile, epilogue);
       }
     }
   }
