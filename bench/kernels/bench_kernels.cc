@@ -82,11 +82,10 @@ void print_row(const char* shape, const std::vector<double>& best, bool prototyp
 }
 
 void bench_gemm(const Kernels& kernels, const Buffers& buffers) {
-  const GemmShape kShapes[] = {{1, 768, 768},    {8, 768, 768},    {128, 768, 768},
-                               {128, 3072, 768}, {128, 768, 3072}, {384, 1024, 1024},
-                               {3136, 64, 64},   {784, 128, 512},  {196, 1024, 256},
-                               {49, 2048, 512},  {49, 512, 4608},  {197, 48, 768},
-                               {197, 32, 768},   {197, 16, 768}};
+  const GemmShape kShapes[] = {
+      {1, 768, 768},     {8, 768, 768},  {128, 768, 768}, {128, 3072, 768}, {128, 768, 3072},
+      {384, 1024, 1024}, {3136, 64, 64}, {784, 128, 512}, {196, 1024, 256}, {49, 2048, 512},
+      {49, 512, 4608},   {197, 48, 768}, {197, 32, 768},  {197, 16, 768}};
   const bool has_prototype = kernels.prototype_gemm != nullptr;
   printf("\n| M,N,K (%s) | peak GF | %% of peak |%s\n", kernels.level,
          has_prototype ? " prototype % | ratio |" : "");
@@ -105,10 +104,10 @@ void bench_gemm(const Kernels& kernels, const Buffers& buffers) {
 
 void bench_conv(const Kernels& kernels, const Buffers& buffers) {
   const ConvShape kShapes[] = {
-      {224, 3, 64, 7, 2},    {56, 64, 64, 1, 1},    {56, 64, 256, 1, 1},   {56, 256, 64, 1, 1},
-      {56, 64, 64, 3, 1},    {56, 256, 128, 1, 1},  {56, 128, 128, 3, 2},  {28, 128, 512, 1, 1},
-      {56, 256, 512, 1, 2},  {28, 512, 128, 1, 1},  {28, 128, 128, 3, 1},  {28, 256, 256, 3, 2},
-      {14, 256, 1024, 1, 1}, {14, 1024, 256, 1, 1}, {14, 256, 256, 3, 1},  {14, 512, 512, 3, 2},
+      {224, 3, 64, 7, 2},    {56, 64, 64, 1, 1},    {56, 64, 256, 1, 1},  {56, 256, 64, 1, 1},
+      {56, 64, 64, 3, 1},    {56, 256, 128, 1, 1},  {56, 128, 128, 3, 2}, {28, 128, 512, 1, 1},
+      {56, 256, 512, 1, 2},  {28, 512, 128, 1, 1},  {28, 128, 128, 3, 1}, {28, 256, 256, 3, 2},
+      {14, 256, 1024, 1, 1}, {14, 1024, 256, 1, 1}, {14, 256, 256, 3, 1}, {14, 512, 512, 3, 2},
       {7, 512, 2048, 1, 1},  {7, 2048, 512, 1, 1},  {7, 512, 512, 3, 1}};
   const bool has_prototype = kernels.prototype_conv != nullptr;
   printf("\n| size C>OC kxk/stride (%s) | peak GF | %% of peak |%s%s\n", kernels.level,
@@ -123,9 +122,8 @@ void bench_conv(const Kernels& kernels, const Buffers& buffers) {
     if (winograd) contenders.push_back([&] { kernels.winograd(s, buffers); });
     char name[60];
     snprintf(name, sizeof name, "%lld %lld>%lld %lldx%lld/%lld", static_cast<long long>(s.size),
-             static_cast<long long>(s.c), static_cast<long long>(s.oc),
-             static_cast<long long>(s.k), static_cast<long long>(s.k),
-             static_cast<long long>(s.stride));
+             static_cast<long long>(s.c), static_cast<long long>(s.oc), static_cast<long long>(s.k),
+             static_cast<long long>(s.k), static_cast<long long>(s.stride));
     print_row(name, rates(kernels, s.flops(), contenders), has_prototype, winograd);
   }
 }
@@ -164,4 +162,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace ingot::bench
 
-int main(int argc, char** argv) { return ingot::bench::run(argc, argv); }
+int main(int argc, char** argv) {
+  return ingot::bench::run(argc, argv);
+}

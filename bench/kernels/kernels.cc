@@ -2,11 +2,11 @@
 //
 // Compiled once per level with that level's -march.
 // clang-format off: the order is that of pasting.
+#include "codegen/prelude/cpu/conv.h"
+#include "codegen/prelude/cpu/gemm.h"
+#include "codegen/prelude/cpu/math.h"
 #include "codegen/prelude/cpu/types.h"
 #include "codegen/prelude/cpu/vec.h"
-#include "codegen/prelude/cpu/math.h"
-#include "codegen/prelude/cpu/gemm.h"
-#include "codegen/prelude/cpu/conv.h"
 #include "codegen/prelude/cpu/winograd.h"
 // clang-format on
 
@@ -22,17 +22,17 @@ namespace bench = ingot::bench;
 double peak() {
   constexpr i64 kSteps = 20000;
   for (i64 i = 0; i < kSteps; ++i) {
-#define INGOT_CHAIN(n) "vfmadd231ps %%" INGOT_REGISTER "14, %%" INGOT_REGISTER "15, %%" \
-    INGOT_REGISTER #n "\n\t"
+#define INGOT_CHAIN(n) \
+  "vfmadd231ps %%" INGOT_REGISTER "14, %%" INGOT_REGISTER "15, %%" INGOT_REGISTER #n "\n\t"
 #if INGOT_LEVEL_NUMBER == 4
 #define INGOT_REGISTER "zmm"
 #else
 #define INGOT_REGISTER "ymm"
 #endif
     asm volatile(INGOT_CHAIN(0) INGOT_CHAIN(1) INGOT_CHAIN(2) INGOT_CHAIN(3) INGOT_CHAIN(4)
-                 INGOT_CHAIN(5) INGOT_CHAIN(6) INGOT_CHAIN(7) INGOT_CHAIN(8) INGOT_CHAIN(9)
-                 ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                     "xmm9");
+                     INGOT_CHAIN(5) INGOT_CHAIN(6) INGOT_CHAIN(7) INGOT_CHAIN(8) INGOT_CHAIN(9)::
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                           "xmm9");
 #undef INGOT_CHAIN
 #undef INGOT_REGISTER
   }
@@ -145,8 +145,8 @@ void prototype_conv(const bench::ConvShape& s, const bench::Buffers& b) {
   for (i64 p = 0; p < s.oc / 64; ++p) {
     for (i64 oh = 0; oh < out; ++oh) {
       for (i64 ow = 0; ow < out; ow += 7) {
-        prototype_conv_tile<7>(b.padded + oh * s.stride * row + ow * s.stride * s.c,
-                               s.stride * s.c, row, s.c, s.k, b.b + p * s.k * s.k * s.c * 64,
+        prototype_conv_tile<7>(b.padded + oh * s.stride * row + ow * s.stride * s.c, s.stride * s.c,
+                               row, s.c, s.k, b.b + p * s.k * s.k * s.c * 64,
                                b.c + (oh * out + ow) * s.oc + p * 64, s.oc, b.bias + p * 64);
       }
     }

@@ -15,9 +15,7 @@ struct GemmShape {
 struct ConvShape {
   i64 size, c, oc, k, stride;
   i64 out() const { return (size + k / 2 * 2 - k) / stride + 1; }
-  double flops() const {
-    return 2.0 * static_cast<double>(out() * out() * oc * c * k * k);
-  }
+  double flops() const { return 2.0 * static_cast<double>(out() * out() * oc * c * k * k); }
 };
 
 struct Buffers {

@@ -23,12 +23,13 @@
 //   Other groups: one conv2d per group, shape.c and n those of the group, x at the group's
 //   first channel, w at its panels; the epilogue adds the group's first output channel.
 //
-// ConvShape is filled by the caller, with literals and run-time sizes alike. epilogue and initial are those of gemm.h, with m the pixel and n the output channel.
+// ConvShape is filled by the caller, with literals and run-time sizes alike. epilogue and initial
+// are those of gemm.h, with m the pixel and n the output channel.
 //
 // How a tile (MR pixels of one panel) finds its input, from fast to general:
 //   1. `rows`: dilation_w == 1, pixels adjacent in memory and all windows inside the picture from
-//      left to right: the KW * C floats of a window row are contiguous, so a tile is KH dot products
-//      of length KW * C. A window row above or below the picture is a row of zeros.
+//      left to right: the KW * C floats of a window row are contiguous, so a tile is KH dot
+//      products of length KW * C. A window row above or below the picture is a row of zeros.
 //   2. `windows`: as 1, but windows that stick out left or right are first copied, with zeros, to a
 //      scratch block. For small KH * KW * C, as in first layers.
 //   3. `taps`: one pointer per tap and pixel, to C floats or to zeros.
@@ -92,7 +93,9 @@ INGOT_FN void advance(const ConvShape& s, Pixel& p) {
 INGOT_FN bool inside_horizontally(const ConvShape& s, const Pixel& p) {
   return p.iw >= 0 && p.iw + (s.kw - 1) * s.dilation_w < s.w;
 }
-INGOT_FN bool is_row_inside(const ConvShape& s, i64 ih) { return ih >= 0 && ih < s.h; }
+INGOT_FN bool is_row_inside(const ConvShape& s, i64 ih) {
+  return ih >= 0 && ih < s.h;
+}
 
 /// Copies a window to [KH, KW * C]; zeros outside the picture.
 INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
@@ -113,8 +116,8 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 /// rows[kh * height + i]: the KW * C floats of window row kh of pixel i; false if some window must
 /// be taken tap by tap. Copies go to `windows`, kWindowSize floats a pixel. Rows of the tile beyond
 /// `count` take the last pixel again.
-[[maybe_unused]] static bool find_rows(const ConvShape& s, Pixel p, i64 count,
-                                                      i64 height, const f32** rows, f32* windows) {
+[[maybe_unused]] static bool find_rows(const ConvShape& s, Pixel p, i64 count, i64 height,
+                                       const f32** rows, f32* windows) {
   const i64 run = s.kw * s.c;
   for (i64 i = 0; i < height; ++i) {
     const f32* from = p.image + p.ih * s.x_row_stride + p.iw * s.c;
@@ -135,9 +138,8 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 }
 
 /// rows[t * height + i]: channels `channel` and up of tap first_tap + t of pixel i.
-[[maybe_unused]] static void find_taps(const ConvShape& s, Pixel p, i64 count,
-                                                      i64 height, i64 first_tap, i64 taps,
-                                                      i64 channel, const f32** rows) {
+[[maybe_unused]] static void find_taps(const ConvShape& s, Pixel p, i64 count, i64 height,
+                                       i64 first_tap, i64 taps, i64 channel, const f32** rows) {
   for (i64 i = 0; i < height; ++i) {
     i64 kh = first_tap / s.kw, kw = first_tap - kh * s.kw;
     for (i64 t = 0; t < taps; ++t) {
@@ -151,8 +153,8 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
   }
 }
 
-/// One tile of `height` rows by `multiply`, an instance for panels of `width`: pixels m .. m + count
-/// of a part of a panel.
+/// One tile of `height` rows by `multiply`, an instance for panels of `width`: pixels m .. m +
+/// count of a part of a panel.
 [[maybe_unused, gnu::noinline]] static void convolve_tile(const ConvShape& s, i64 m, i64 count,
                                                           i64 height, MultiplyTile multiply,
                                                           i64 width, const f32* x, const f32* w,

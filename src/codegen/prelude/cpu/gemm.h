@@ -33,9 +33,10 @@
 // 3x16 needs 12 + 1 + 1 and a temporary. Tiles one row lower even out what is left over of many
 // rows; for few rows there are a tile of half the height and one of a single row. A tile too tall
 // for its rows takes the last one several times and drops the copies. No more tiles, because each
-// takes some 10 to 20 ms to compile. With a row stride that is a multiple of 4 KiB at most 8 rows are taken, because all rows of a tile then fall
-// into one set of an 8-way L1 cache. The whole of K is summed in registers. Remainders: rows as
-// said, columns by zero padding of B and `lanes`, k needs none.
+// takes some 10 to 20 ms to compile. With a row stride that is a multiple of 4 KiB at most 8 rows
+// are taken, because all rows of a tile then fall into one set of an 8-way L1 cache. The whole of K
+// is summed in registers. Remainders: rows as said, columns by zero padding of B and `lanes`, k
+// needs none.
 //
 // Tiles that lost: 7x64 (needs B or A as memory operands: short of load ports where there are two
 // 512-bit multipliers), 12x32 and 24x16 for wide N (more rows of A than the L1 has ways), 3x32 at
@@ -65,7 +66,7 @@ constexpr i64 kTileVectors = INGOT_LEVEL_NUMBER == 4 ? kWidth / 16 : 16 / W;
 /// Vectors in a tile of one row: wider, so that enough sums are under way to hide the latency of a
 /// multiply-add.
 template <i64 kWidth>
-constexpr i64 kRowVectors = INGOT_LEVEL_NUMBER == 4 ? kWidth / 16
+constexpr i64 kRowVectors = INGOT_LEVEL_NUMBER == 4   ? kWidth / 16
                             : INGOT_LEVEL_NUMBER == 3 ? kWidth / 8
                             : kWidth % 32 == 0        ? 8
                                                       : 4;
@@ -171,8 +172,8 @@ constexpr i64 kHalfRows = kRows / 2 > 1 ? kRows / 2 : kRows;
 template <i64 kRows>
 INGOT_FN i64 tile_height(i64 left, bool aliased) {
   if (left <= kHalfRows<kRows> || (kRows > kTileRowsAliased && aliased)) return kHalfRows<kRows>;
-  // All tiles together are `spare` rows too tall; if there are that many of them, that is evened out
-  // by tiles of one row less.
+  // All tiles together are `spare` rows too tall; if there are that many of them, that is evened
+  // out by tiles of one row less.
   const i64 tiles = (left + kRows - 1) / kRows, spare = tiles * kRows - left;
   return spare == tiles ? kRows - 1 : kRows;
 }
@@ -277,9 +278,8 @@ INGOT_FN void with_panel_width(i64 n, Body&& body) {
 
 /// Rows [m_begin, m_end) of panels [panel_begin, panel_end); see the head of this file.
 template <class KT, class NT, class Epilogue, class Initial = FromZero>
-INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k, NT n,
-                   const f32* a, i64 a_stride, const f32* b, Epilogue&& epilogue,
-                   Initial&& initial = Initial{}) {
+INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k, NT n, const f32* a,
+                   i64 a_stride, const f32* b, Epilogue&& epilogue, Initial&& initial = Initial{}) {
   if (m_begin >= m_end) return;
   with_panel_width(n, [&](auto width) INGOT_LAMBDA {
     multiply_block<decltype(width)::value>(m_begin, m_end - m_begin, panel_begin, panel_end, k, n,
@@ -289,7 +289,9 @@ INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k,
 
 /// Distance of produced rows: the next odd multiple of a cache line, so that the rows of a tile
 /// spread over the sets of the L1.
-[[maybe_unused]] static constexpr i64 produced_stride(i64 k) { return ((k + 15) / 16 | 1) * 16; }
+[[maybe_unused]] static constexpr i64 produced_stride(i64 k) {
+  return ((k + 15) / 16 | 1) * 16;
+}
 
 /// Floats that gemm_produced needs for `rows` rows.
 [[maybe_unused]] static constexpr i64 gemm_scratch_size(i64 k, i64 rows) {

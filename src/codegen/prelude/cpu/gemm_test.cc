@@ -16,7 +16,10 @@ class GemmTest : public LevelTest {
   /// Random A and initial values, and a packed random B.
   struct Problem {
     Problem(const Level& level, i64 m, i64 n, i64 k, i64 a_stride, Guard guard = Guard::after)
-        : m(m), n(n), k(k), a_stride(a_stride),
+        : m(m),
+          n(n),
+          k(k),
+          a_stride(a_stride),
           panels((n + level.panel_width(n) - 1) / level.panel_width(n)),
           a(m == 0 ? 0 : static_cast<size_t>((m - 1) * a_stride + k), guard),
           b(static_cast<size_t>(k * n), guard),
@@ -53,11 +56,11 @@ class GemmTest : public LevelTest {
           magnitude += std::fabs(static_cast<double>(a) * b);
         }
         const float got = c[static_cast<size_t>(m * c_stride + n)];
-        ASSERT_TRUE(same_bits(got, want))
-            << p.m << "x" << p.n << "x" << p.k << " at [" << m << ", " << n << "]: expected "
-            << want << ", got " << got;
+        ASSERT_TRUE(same_bits(got, want)) << p.m << "x" << p.n << "x" << p.k << " at [" << m << ", "
+                                          << n << "]: expected " << want << ", got " << got;
         // Each of k steps rounds product and sum to half an ulp of at most `magnitude`.
-        ASSERT_LE(std::fabs(got - exact), static_cast<double>(p.k + 1) * 0x1p-23 * magnitude + 1e-30);
+        ASSERT_LE(std::fabs(got - exact),
+                  static_cast<double>(p.k + 1) * 0x1p-23 * magnitude + 1e-30);
       }
     }
     EXPECT_TRUE(c.untouched());
@@ -65,10 +68,10 @@ class GemmTest : public LevelTest {
 };
 
 const i64 kSizes[][3] = {
-    {0, 5, 3},   {1, 1, 1},    {1, 64, 7},    {1, 768, 33}, {2, 16, 5},   {3, 17, 8},
-    {4, 32, 9},  {5, 33, 1},   {6, 48, 12},   {7, 63, 20},  {8, 64, 64},  {9, 65, 3},
-    {11, 31, 2}, {12, 100, 40}, {13, 128, 16}, {14, 15, 17}, {15, 130, 5}, {27, 20, 6},
-    {29, 47, 11}, {49, 96, 10}, {6, 64, 0},   {30, 2, 65},  {31, 40, 4},
+    {0, 5, 3},    {1, 1, 1},     {1, 64, 7},    {1, 768, 33}, {2, 16, 5},   {3, 17, 8},
+    {4, 32, 9},   {5, 33, 1},    {6, 48, 12},   {7, 63, 20},  {8, 64, 64},  {9, 65, 3},
+    {11, 31, 2},  {12, 100, 40}, {13, 128, 16}, {14, 15, 17}, {15, 130, 5}, {27, 20, 6},
+    {29, 47, 11}, {49, 96, 10},  {6, 64, 0},    {30, 2, 65},  {31, 40, 4},
 };
 
 TEST_P(GemmTest, EqualsTheSumWrittenOut) {
@@ -117,8 +120,7 @@ TEST_P(GemmTest, TakesRowsThatAreProduced) {
   for (i64 scratch_rows : {1, 5, 24}) {
     const Problem p(level(), 23, 70, 31, 31);
     Guarded<float> c(static_cast<size_t>(p.m * p.n));
-    Guarded<float> scratch(
-        static_cast<size_t>(level().gemm_scratch_size(p.k, scratch_rows)));
+    Guarded<float> scratch(static_cast<size_t>(level().gemm_scratch_size(p.k, scratch_rows)));
     Gemm g = call_for(p, c, p.n);
     g.produced = true;
     g.scratch = scratch.data();
@@ -142,8 +144,7 @@ TEST_P(GemmTest, PacksAnyStrides) {
       for (i64 row = 0; row < k; ++row) {
         for (i64 j = 0; j < width; ++j) {
           const i64 column = panel * width + j;
-          const float want =
-              column < n ? transposed[static_cast<size_t>(column * k + row)] : 0.0f;
+          const float want = column < n ? transposed[static_cast<size_t>(column * k + row)] : 0.0f;
           EXPECT_EQ(packed[static_cast<size_t>((panel * k + row) * width + j)], want)
               << "n = " << n << ", k = " << row << ", column " << column;
         }

@@ -46,7 +46,9 @@ INGOT_FN vf32 polynomial(const vf32& x, f32 c0, f32 c1, Rest... rest) {
 }
 
 /// 2^n for integers -126 <= n <= 127.
-INGOT_FN vf32 power_of_two(vi32 n) { return bits_as<vf32>((n + 127) << 23); }
+INGOT_FN vf32 power_of_two(vi32 n) {
+  return bits_as<vf32>((n + 127) << 23);
+}
 
 /// x * 2^n rounded once, for integral n in [-252, 254] (and whatever n is, if x is NaN).
 INGOT_FN vf32 scale(vf32 x, vi32 n) {
@@ -80,26 +82,30 @@ constexpr f32 kNaN = __builtin_nanf("");
 // ---- square root and rounding --------------------------------------------------------------
 
 #define INGOT_SCALAR_OF_VECTOR(name) \
-  INGOT_FN f32 name(f32 x) { return name(splat<W>(x))[0]; }
+  INGOT_FN f32 name(f32 x) {         \
+    return name(splat<W>(x))[0];     \
+  }
 
 // Applies one instruction to an f32 vector, or to each half of an f64 vector.
-#define INGOT_ONE_INSTRUCTION(name, constraint, single, twice)        \
-  INGOT_FN vf32 name(vf32 x) {                                        \
-    vf32 out;                                                         \
-    asm(single " %1, %0" : "=" constraint(out) : constraint(x));      \
-    return out;                                                       \
-  }                                                                   \
-  INGOT_SCALAR_OF_VECTOR(name)                                        \
-  INGOT_FN hf64 name##_half(hf64 x) {                                 \
-    hf64 out;                                                         \
-    asm(twice " %1, %0" : "=" constraint(out) : constraint(x));       \
-    return out;                                                       \
-  }                                                                   \
-  INGOT_FN vf64 name(const vf64& x) {                                 \
-    const Halves<f64> h = halves_of<f64>(x);                          \
-    return join<f64>({name##_half(h.low), name##_half(h.high)});      \
-  }                                                                   \
-  INGOT_FN f64 name(f64 x) { return name##_half(x - hf64{})[0]; }
+#define INGOT_ONE_INSTRUCTION(name, constraint, single, twice)   \
+  INGOT_FN vf32 name(vf32 x) {                                   \
+    vf32 out;                                                    \
+    asm(single " %1, %0" : "=" constraint(out) : constraint(x)); \
+    return out;                                                  \
+  }                                                              \
+  INGOT_SCALAR_OF_VECTOR(name)                                   \
+  INGOT_FN hf64 name##_half(hf64 x) {                            \
+    hf64 out;                                                    \
+    asm(twice " %1, %0" : "=" constraint(out) : constraint(x));  \
+    return out;                                                  \
+  }                                                              \
+  INGOT_FN vf64 name(const vf64& x) {                            \
+    const Halves<f64> h = halves_of<f64>(x);                     \
+    return join<f64>({name##_half(h.low), name##_half(h.high)}); \
+  }                                                              \
+  INGOT_FN f64 name(f64 x) {                                     \
+    return name##_half(x - hf64{})[0];                           \
+  }
 
 #if INGOT_LEVEL_NUMBER == 4
 INGOT_ONE_INSTRUCTION(sqrt, "v", "vsqrtps", "vsqrtpd")
@@ -134,15 +140,29 @@ INGOT_FN V floor_of(const V& x) {
   const V r = round(x);
   return copysign(select(greater(r, x), V(r - T(1)), r), x);
 }
-INGOT_FN vf32 floor(vf32 x) { return floor_of(x); }
-INGOT_FN vf64 floor(const vf64& x) { return floor_of(x); }
-INGOT_FN vf32 ceil(vf32 x) { return -floor_of(vf32(-x)); }
-INGOT_FN vf64 ceil(const vf64& x) { return -floor_of(vf64(-x)); }
-INGOT_FN vf32 trunc(vf32 x) { return copysign(floor_of(abs(x)), x); }
-INGOT_FN vf64 trunc(const vf64& x) { return copysign(floor_of(abs(x)), x); }
-#define INGOT_SCALARS(name)  \
-  INGOT_SCALAR_OF_VECTOR(name) \
-  INGOT_FN f64 name(f64 x) { return name(splat<W>(x))[0]; }
+INGOT_FN vf32 floor(vf32 x) {
+  return floor_of(x);
+}
+INGOT_FN vf64 floor(const vf64& x) {
+  return floor_of(x);
+}
+INGOT_FN vf32 ceil(vf32 x) {
+  return -floor_of(vf32(-x));
+}
+INGOT_FN vf64 ceil(const vf64& x) {
+  return -floor_of(vf64(-x));
+}
+INGOT_FN vf32 trunc(vf32 x) {
+  return copysign(floor_of(abs(x)), x);
+}
+INGOT_FN vf64 trunc(const vf64& x) {
+  return copysign(floor_of(abs(x)), x);
+}
+#define INGOT_SCALARS(name)      \
+  INGOT_SCALAR_OF_VECTOR(name)   \
+  INGOT_FN f64 name(f64 x) {     \
+    return name(splat<W>(x))[0]; \
+  }
 INGOT_SCALARS(round)
 INGOT_SCALARS(floor)
 INGOT_SCALARS(ceil)
@@ -151,7 +171,9 @@ INGOT_SCALARS(trunc)
 #endif
 #undef INGOT_ONE_INSTRUCTION
 
-INGOT_FN vf32 rsqrt(vf32 x) { return 1.0f / sqrt(x); }
+INGOT_FN vf32 rsqrt(vf32 x) {
+  return 1.0f / sqrt(x);
+}
 
 // ---- exponentials --------------------------------------------------------------------------
 //
@@ -178,7 +200,9 @@ INGOT_FN vf32 exp_shifted(vf32 x, i32 shift) {
                             0x1.6a4da6p-10f);
   return scale(1.0f + fma(r.rest * r.rest, g, r.rest), r.power + shift);
 }
-INGOT_FN vf32 exp(vf32 x) { return exp_shifted(x, 0); }
+INGOT_FN vf32 exp(vf32 x) {
+  return exp_shifted(x, 0);
+}
 
 INGOT_FN vf32 expm1(vf32 x) {
   // Below -18 the result rounds to -1; at 89 it is infinite and n is still 128.
@@ -226,8 +250,7 @@ INGOT_FN vf32 tanh(vf32 x) {
 INGOT_FN vf32 sinh(vf32 x) {
   const vf32 a = abs(x), u = x * x;
   // sinh(x) = x + x^3 g(x^2), |x| < 1; sinh: largest weighted error 0.005 * 2^-24
-  const vf32 g =
-      polynomial(u, 0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a02132p-13f, 0x1.75b2c8p-19f);
+  const vf32 g = polynomial(u, 0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a02132p-13f, 0x1.75b2c8p-19f);
   const vf32 half = exp_shifted(a, -1);
   const vf32 large = half - 0.25f / half;
   return copysign(select(less(a, splat<W>(1.0f)), fma(x * u, g, x), large), x);
@@ -241,9 +264,8 @@ INGOT_FN vf32 cosh(vf32 x) {
 INGOT_FN vf32 erf(vf32 x) {
   const vf32 a = abs(x), u = x * x;
   // erf(x) = x + x g(x^2), |x| < 1; erf_small: largest weighted error 0.024 * 2^-24
-  const vf32 small =
-      polynomial(u, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ce6p-4f, -0x1.b7f71cp-6f,
-                 0x1.53f24cp-8f, -0x1.a35348p-11f, 0x1.47795cp-14f);
+  const vf32 small = polynomial(u, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ce6p-4f, -0x1.b7f71cp-6f,
+                                0x1.53f24cp-8f, -0x1.a35348p-11f, 0x1.47795cp-14f);
   // erf(a) = 1 - e^-g(a), a < 3.95, then 1; erf_large: largest weighted error 0.289 * 2^-24
   const vf32 inside = select(greater(a, splat<W>(3.95f)), splat<W>(3.95f), a);
   const vf32 large = polynomial(inside, 0x1.474612p-9f, 0x1.1e372cp+0f, 0x1.4eb29cp-1f,
@@ -266,9 +288,9 @@ INGOT_FN Decomposed decompose(vf32 u) {
 /// log(1 + f) + e ln 2, 1 + f in [sqrt(1/2), sqrt(2)).
 INGOT_FN vf32 log_of(vf32 f, vf32 e) {
   // log(1 + f) = f - f^2/2 + f^3 g(f); log: largest weighted error 0.013 * 2^-24
-  const vf32 g = polynomial(f, 0x1.555548p-2f, -0x1.000006p-2f, 0x1.99a476p-3f, -0x1.555c46p-3f,
-                            0x1.233ba8p-3f, -0x1.fc2886p-4f, 0x1.e6bf3ap-4f, -0x1.de02bcp-4f,
-                            0x1.14760cp-4f);
+  const vf32 g =
+      polynomial(f, 0x1.555548p-2f, -0x1.000006p-2f, 0x1.99a476p-3f, -0x1.555c46p-3f,
+                 0x1.233ba8p-3f, -0x1.fc2886p-4f, 0x1.e6bf3ap-4f, -0x1.de02bcp-4f, 0x1.14760cp-4f);
   const vf32 square = f * f;
   const vf32 tail = fma(square * f, g, fma(square, splat<W>(-0.5f), e * kLn2Low));
   return exact_fma(e, splat<W>(kLn2High), f + tail);
@@ -371,14 +393,14 @@ INGOT_FN vf32 pow(vf32 x, vf32 y) {
   const vi32 sign_bit = bits_as<vi32>(x) & i32(u32(1) << 31);
   const vf32 negated = bits_as<vf32>(bits_as<vi32>(result) ^ sign_bit);
   result = select(is_odd, negated, result);
-  const vmask has_none = mask_and(mask_and(less(x, vf32{}), not_equal(whole, y)),
-                                  mask_and(less(a, splat<W>(kInfinity)),
-                                           less(abs(y), splat<W>(kInfinity))));
+  const vmask has_none =
+      mask_and(mask_and(less(x, vf32{}), not_equal(whole, y)),
+               mask_and(less(a, splat<W>(kInfinity)), less(abs(y), splat<W>(kInfinity))));
   result = select(has_none, splat<W>(kNaN), result);
 
   const vmask unit = mask_and(equal(a, splat<W>(1.0f)), is_inf(y));
-  return select(mask_or(mask_or(equal(y, vf32{}), equal(x, splat<W>(1.0f))), unit),
-                splat<W>(1.0f), result);
+  return select(mask_or(mask_or(equal(y, vf32{}), equal(x, splat<W>(1.0f))), unit), splat<W>(1.0f),
+                result);
 }
 
 // ---- trigonometry --------------------------------------------------------------------------
@@ -443,19 +465,18 @@ INGOT_FN Angle reduce_angle(vf32 x) {
 INGOT_FN vf32 sine_of(const Angle& angle) {
   const vf32 r = angle.rest, u = r * r;
   // sin(r) = r + r^3 g(r^2); sin: largest weighted error 0.003 * 2^-24
-  const vf32 s = fma(r * u,
-                     polynomial(u, -0x1.555556p-3f, 0x1.111172p-7f, -0x1.a056a6p-13f,
-                                0x1.7b5ae0p-19f),
-                     r);
+  const vf32 s = fma(
+      r * u, polynomial(u, -0x1.555556p-3f, 0x1.111172p-7f, -0x1.a056a6p-13f, 0x1.7b5ae0p-19f), r);
   // cos(r) = 1 - r^2/2 + r^4 g(r^2); cos: largest weighted error 0.000 * 2^-24
-  const vf32 g = polynomial(u, 0x1.555556p-5f, -0x1.6c175ap-10f, 0x1.a06d46p-16f,
-                            -0x1.34e50ap-22f);
+  const vf32 g = polynomial(u, 0x1.555556p-5f, -0x1.6c175ap-10f, 0x1.a06d46p-16f, -0x1.34e50ap-22f);
   const vf32 c = fma(u, fma(u, g, splat<W>(-0.5f)), splat<W>(1.0f));
   const vf32 value = select(equal(angle.quadrant & 1, vi32{}), s, c);
   return bits_as<vf32>(bits_as<vi32>(value) ^ (angle.quadrant >> 1 << 31));
 }
 
-INGOT_FN vf32 sin(vf32 x) { return select(equal(x, vf32{}), x, sine_of(reduce_angle(x))); }
+INGOT_FN vf32 sin(vf32 x) {
+  return select(equal(x, vf32{}), x, sine_of(reduce_angle(x)));
+}
 
 INGOT_FN vf32 cos(vf32 x) {
   Angle angle = reduce_angle(x);
@@ -520,13 +541,15 @@ INGOT_FN vf32 atan(vf32 x) {
 // ---- scalars, f64, remainders --------------------------------------------------------------
 
 // f64: the C library, whose functions the compilers know without a header.
-#define INGOT_FUNCTION(name)                                              \
-  INGOT_SCALAR_OF_VECTOR(name)                                            \
-  INGOT_FN f64 name(f64 x) { return __builtin_##name(x); }                \
-  INGOT_FN vf64 name(const vf64& x) {                                     \
-    vf64 out;                                                             \
-    for (i64 i = 0; i < W; ++i) out[i] = __builtin_##name(f64(x[i]));     \
-    return out;                                                           \
+#define INGOT_FUNCTION(name)                                          \
+  INGOT_SCALAR_OF_VECTOR(name)                                        \
+  INGOT_FN f64 name(f64 x) {                                          \
+    return __builtin_##name(x);                                       \
+  }                                                                   \
+  INGOT_FN vf64 name(const vf64& x) {                                 \
+    vf64 out;                                                         \
+    for (i64 i = 0; i < W; ++i) out[i] = __builtin_##name(f64(x[i])); \
+    return out;                                                       \
   }
 INGOT_FUNCTION(exp)
 INGOT_FUNCTION(expm1)
@@ -551,8 +574,12 @@ INGOT_FUNCTION(erf)
 INGOT_SCALAR_OF_VECTOR(sigmoid)
 INGOT_SCALAR_OF_VECTOR(rsqrt)
 #undef INGOT_SCALAR_OF_VECTOR
-INGOT_FN f64 rsqrt(f64 x) { return 1.0 / sqrt(x); }
-INGOT_FN vf64 rsqrt(const vf64& x) { return 1.0 / sqrt(x); }
+INGOT_FN f64 rsqrt(f64 x) {
+  return 1.0 / sqrt(x);
+}
+INGOT_FN vf64 rsqrt(const vf64& x) {
+  return 1.0 / sqrt(x);
+}
 INGOT_FN f64 sigmoid(f64 x) {
   const f64 e = __builtin_exp(-__builtin_fabs(x));
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
@@ -563,8 +590,12 @@ INGOT_FN vf64 sigmoid(const vf64& x) {
   return out;
 }
 
-INGOT_FN f32 pow(f32 x, f32 y) { return pow(splat<W>(x), splat<W>(y))[0]; }
-INGOT_FN f64 pow(f64 x, f64 y) { return __builtin_pow(x, y); }
+INGOT_FN f32 pow(f32 x, f32 y) {
+  return pow(splat<W>(x), splat<W>(y))[0];
+}
+INGOT_FN f64 pow(f64 x, f64 y) {
+  return __builtin_pow(x, y);
+}
 INGOT_FN vf64 pow(const vf64& x, const vf64& y) {
   vf64 out;
   for (i64 i = 0; i < W; ++i) out[i] = __builtin_pow(f64(x[i]), f64(y[i]));
@@ -572,8 +603,7 @@ INGOT_FN vf64 pow(const vf64& x, const vf64& y) {
 }
 /// Integer powers wrap. A negative exponent gives 1 / x^-y truncated; of x = 0 it gives 0.
 template <class T>
-  requires(!kIsVector<T> && !kIsFloat<T>)
-INGOT_FN T pow(T x, T y) {
+requires(!kIsVector<T> && !kIsFloat<T>) INGOT_FN T pow(T x, T y) {
   u64 base = u64(x), power = 1;
   if constexpr (kIsSigned<T>) {
     if (y < 0) return T(x == 1 ? 1 : x == -1 ? ((y & 1) ? -1 : 1) : 0);
@@ -584,43 +614,46 @@ INGOT_FN T pow(T x, T y) {
   return T(power);
 }
 template <class V>
-  requires(kIsVector<V> && !kIsFloat<element<V>>)
-INGOT_FN V pow(const V& x, const V& y) {
+requires(kIsVector<V> && !kIsFloat<element<V>>) INGOT_FN V pow(const V& x, const V& y) {
   V out = {};
   for (i64 i = 0; i < W; ++i) out[i] = pow(element<V>(x[i]), element<V>(y[i]));
   return out;
 }
 
 /// C's fmod: the sign of x. Exact.
-INGOT_FN f32 fmod(f32 x, f32 y) { return __builtin_fmodf(x, y); }
-INGOT_FN f64 fmod(f64 x, f64 y) { return __builtin_fmod(x, y); }
+INGOT_FN f32 fmod(f32 x, f32 y) {
+  return __builtin_fmodf(x, y);
+}
+INGOT_FN f64 fmod(f64 x, f64 y) {
+  return __builtin_fmod(x, y);
+}
 /// C's remainder: from the nearest multiple. Exact.
-INGOT_FN f32 remainder(f32 x, f32 y) { return __builtin_remainderf(x, y); }
-INGOT_FN f64 remainder(f64 x, f64 y) { return __builtin_remainder(x, y); }
+INGOT_FN f32 remainder(f32 x, f32 y) {
+  return __builtin_remainderf(x, y);
+}
+INGOT_FN f64 remainder(f64 x, f64 y) {
+  return __builtin_remainder(x, y);
+}
 /// The remainder with the sign of y, as Python's %.
 template <class T>
-  requires kIsFloat<T>
-INGOT_FN T floormod(T x, T y) {
+requires kIsFloat<T> INGOT_FN T floormod(T x, T y) {
   const T r = fmod(x, y);
   return r != T(0) && (r < T(0)) != (y < T(0)) ? r + y : r;
 }
 template <class T>
-  requires kIsFloat<T>
-INGOT_FN T floordiv(T x, T y) {
+requires kIsFloat<T> INGOT_FN T floordiv(T x, T y) {
   return floor(x / y);
 }
 template <class V>
-  requires(kIsVector<V> && kIsFloat<element<V>>)
-INGOT_FN V floordiv(const V& x, const V& y) {
+requires(kIsVector<V>&& kIsFloat<element<V>>) INGOT_FN V floordiv(const V& x, const V& y) {
   return floor(V(x / y));
 }
-#define INGOT_LANE_WISE(name)                                                                    \
-  template <class V>                                                                             \
-    requires(kIsVector<V> && kIsFloat<element<V>>)                                               \
-  INGOT_FN V name(const V& x, const V& y) {                                                      \
-    V out = {};                                                                                  \
-    for (i64 i = 0; i < W; ++i) out[i] = name(element<V>(x[i]), element<V>(y[i]));               \
-    return out;                                                                                  \
+#define INGOT_LANE_WISE(name)                                                              \
+  template <class V>                                                                       \
+  requires(kIsVector<V> && kIsFloat<element<V>>) INGOT_FN V name(const V& x, const V& y) { \
+    V out = {};                                                                            \
+    for (i64 i = 0; i < W; ++i) out[i] = name(element<V>(x[i]), element<V>(y[i]));         \
+    return out;                                                                            \
   }
 INGOT_LANE_WISE(fmod)
 INGOT_LANE_WISE(remainder)

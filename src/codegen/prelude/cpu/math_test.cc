@@ -14,19 +14,43 @@ struct UnaryCase {
   double bound_ulp;  // as promised at the head of math.h
 };
 
-double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-double rsqrt(double x) { return 1 / std::sqrt(x); }
+double sigmoid(double x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+double rsqrt(double x) {
+  return 1 / std::sqrt(x);
+}
 
-#define LIBM(name, bound) \
-  {#name, Unary::name, [](double x) { return std::name(x); }, bound}
+#define LIBM(name, bound)                                            \
+  {                                                                  \
+#name, Unary::name, [](double x) { return std::name(x); }, bound \
+  }
 const UnaryCase kUnary[] = {
-    LIBM(exp, 1.5),    LIBM(expm1, 2),    LIBM(exp2, 1),    LIBM(log, 1),
-    LIBM(log1p, 2),    LIBM(sin, 1.5),    LIBM(cos, 1.5),   LIBM(tan, 2.5),
-    LIBM(asin, 2.5),   LIBM(acos, 1.5),   LIBM(atan, 1.5),  LIBM(sinh, 2),
-    LIBM(cosh, 1.5),   LIBM(tanh, 1.5),   LIBM(asinh, 2),   LIBM(acosh, 2),
-    LIBM(atanh, 2),    LIBM(erf, 1.5),    LIBM(sqrt, 0.5),  LIBM(floor, 0),
-    LIBM(ceil, 0),     LIBM(trunc, 0),    {"round", Unary::round, std::nearbyint, 0},
-    {"rsqrt", Unary::rsqrt, rsqrt, 1.5},  {"sigmoid", Unary::sigmoid, sigmoid, 2.5},
+    LIBM(exp, 1.5),
+    LIBM(expm1, 2),
+    LIBM(exp2, 1),
+    LIBM(log, 1),
+    LIBM(log1p, 2),
+    LIBM(sin, 1.5),
+    LIBM(cos, 1.5),
+    LIBM(tan, 2.5),
+    LIBM(asin, 2.5),
+    LIBM(acos, 1.5),
+    LIBM(atan, 1.5),
+    LIBM(sinh, 2),
+    LIBM(cosh, 1.5),
+    LIBM(tanh, 1.5),
+    LIBM(asinh, 2),
+    LIBM(acosh, 2),
+    LIBM(atanh, 2),
+    LIBM(erf, 1.5),
+    LIBM(sqrt, 0.5),
+    LIBM(floor, 0),
+    LIBM(ceil, 0),
+    LIBM(trunc, 0),
+    {"round", Unary::round, std::nearbyint, 0},
+    {"rsqrt", Unary::rsqrt, rsqrt, 1.5},
+    {"sigmoid", Unary::sigmoid, sigmoid, 2.5},
 };
 #undef LIBM
 
@@ -52,8 +76,8 @@ std::vector<float> arguments() {
       values.push_back(-float_of(bits + off));
     }
   };
-  for (int k = 1; k < 3000; ++k) around(k * M_PI_2);                    // sin, cos, tan
-  for (int k = 1; k < 300; ++k) around(k * M_LN2 / 2);                  // exp and its kin
+  for (int k = 1; k < 3000; ++k) around(k * M_PI_2);    // sin, cos, tan
+  for (int k = 1; k < 300; ++k) around(k * M_LN2 / 2);  // exp and its kin
   for (double x : {0.5, 0.65, 1.0, 3.95, 4096.0, 65536.0, 88.7228391, 89.4159862, 103.972076}) {
     around(x);
   }
@@ -80,9 +104,8 @@ TEST_P(MathTest, UnaryFunctionsKeepTheirBound) {
     }
     RecordProperty(test.name, std::to_string(worst));
     // Half an ulp is the best a correctly rounded result can do.
-    EXPECT_LE(worst, std::max(bound, 0.0) + 1e-6)
-        << test.name << "(" << x[at] << "): expected " << test.reference(x[at]) << ", got "
-        << y[at];
+    EXPECT_LE(worst, std::max(bound, 0.0) + 1e-6) << test.name << "(" << x[at] << "): expected "
+                                                  << test.reference(x[at]) << ", got " << y[at];
   }
 }
 
@@ -111,8 +134,8 @@ TEST_P(MathTest, DoubleFunctionsAreLibmsOrCorrectlyRounded) {
   std::mt19937 random(1);
   std::normal_distribution<double> normal(0, 3);
   for (int i = 0; i < 8000; ++i) x.push_back(normal(random));
-  for (double special : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 1e300, -1e300, 5e-324,
-                         0x1p52, 0x1.8p51, double{INFINITY}, -double{INFINITY}, double{NAN}}) {
+  for (double special : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 1e300, -1e300, 5e-324, 0x1p52,
+                         0x1.8p51, double{INFINITY}, -double{INFINITY}, double{NAN}}) {
     x.push_back(special);
   }
   std::vector<double> y(x.size());
@@ -134,10 +157,10 @@ TEST_P(MathTest, DoubleFunctionsAreLibmsOrCorrectlyRounded) {
 /// Values whose pairs cover the special cases of pow and the remainders.
 std::vector<float> operands() {
   const float inf = INFINITY;
-  std::vector<float> values = {0.0f,    1.0f,   2.0f,    3.0f,      0.5f,     1.5f,      2.5f,
-                               1 / 3.f, 0.999f, 1.0001f, 7.0f,      10.0f,    63.0f,     100.0f,
+  std::vector<float> values = {0.0f,    1.0f,   2.0f,    3.0f,       0.5f,       1.5f,       2.5f,
+                               1 / 3.f, 0.999f, 1.0001f, 7.0f,       10.0f,      63.0f,      100.0f,
                                1e-3f,   1e-10f, 1e10f,   16777215.f, 16777216.f, 33554432.f, 1e30f,
-                               3.4e38f, 1e-38f, 1e-42f,  1.4e-45f,  inf,      NAN};
+                               3.4e38f, 1e-38f, 1e-42f,  1.4e-45f,   inf,        NAN};
   const size_t count = values.size();
   for (size_t i = 0; i < count; ++i) values.push_back(-values[i]);
   return values;
@@ -195,9 +218,9 @@ TEST_P(MathTest, RemaindersAreExact) {
       level().binary(test.op, form, x.data(), y.data(), z.data(), static_cast<i64>(x.size()));
       for (size_t i = 0; i < x.size(); ++i) {
         const float want = test.reference(x[i], y[i]);
-        ASSERT_TRUE(same_bits(z[i], want)) << "operation " << static_cast<int>(test.op) << " of "
-                                           << x[i] << " and " << y[i] << ": expected " << want
-                                           << ", got " << z[i];
+        ASSERT_TRUE(same_bits(z[i], want))
+            << "operation " << static_cast<int>(test.op) << " of " << x[i] << " and " << y[i]
+            << ": expected " << want << ", got " << z[i];
       }
     }
   }

@@ -2,11 +2,11 @@
 //
 // Compiled once per level with that level's -march, the prelude in front as in generated code.
 // clang-format off: the order is that of pasting.
+#include "codegen/prelude/cpu/conv.h"
+#include "codegen/prelude/cpu/gemm.h"
+#include "codegen/prelude/cpu/math.h"
 #include "codegen/prelude/cpu/types.h"
 #include "codegen/prelude/cpu/vec.h"
-#include "codegen/prelude/cpu/math.h"
-#include "codegen/prelude/cpu/gemm.h"
-#include "codegen/prelude/cpu/conv.h"
 #include "codegen/prelude/cpu/winograd.h"
 // clang-format on
 
@@ -27,18 +27,30 @@ struct Tag {
 template <class Body>
 void with_type(Type type, Body body) {
   switch (type) {
-    case Type::f32: return body(Tag<f32>{});
-    case Type::f64: return body(Tag<f64>{});
-    case Type::f16: return body(Tag<f16>{});
-    case Type::bf16: return body(Tag<bf16>{});
-    case Type::i8: return body(Tag<i8>{});
-    case Type::i16: return body(Tag<i16>{});
-    case Type::i32: return body(Tag<i32>{});
-    case Type::i64: return body(Tag<ingot_cpu::i64>{});
-    case Type::u8: return body(Tag<u8>{});
-    case Type::u16: return body(Tag<u16>{});
-    case Type::u32: return body(Tag<u32>{});
-    case Type::u64: return body(Tag<u64>{});
+    case Type::f32:
+      return body(Tag<f32>{});
+    case Type::f64:
+      return body(Tag<f64>{});
+    case Type::f16:
+      return body(Tag<f16>{});
+    case Type::bf16:
+      return body(Tag<bf16>{});
+    case Type::i8:
+      return body(Tag<i8>{});
+    case Type::i16:
+      return body(Tag<i16>{});
+    case Type::i32:
+      return body(Tag<i32>{});
+    case Type::i64:
+      return body(Tag<ingot_cpu::i64>{});
+    case Type::u8:
+      return body(Tag<u8>{});
+    case Type::u16:
+      return body(Tag<u16>{});
+    case Type::u32:
+      return body(Tag<u32>{});
+    case Type::u64:
+      return body(Tag<u64>{});
   }
 }
 
@@ -86,9 +98,12 @@ void copy(Type type, Path path, const void* from, i64 from_stride, void* to, i64
     const T* p = static_cast<const T*>(from);
     T* q = static_cast<T*>(to);
     switch (path) {
-      case Path::whole: return store(q, load(p));
-      case Path::partial: return store_partial(q, load_partial(p, n), n);
-      case Path::filled: return store(q, load_partial(p, n, reg<T>(7)));
+      case Path::whole:
+        return store(q, load(p));
+      case Path::partial:
+        return store_partial(q, load_partial(p, n), n);
+      case Path::filled:
+        return store(q, load_partial(p, n, reg<T>(7)));
       case Path::strided:
         if (n == W) return store_strided(q, to_stride, load_strided(p, from_stride));
         return store_strided_partial(q, to_stride, load_strided_partial(p, from_stride, n), n);
@@ -127,8 +142,8 @@ void arithmetic(Arithmetic op, Type type, Form form, const void* x, const void* 
 #define INGOT_CASE(name) \
   case Arithmetic::name: \
     return store(to, ingot_cpu::name(a, b));
-#define INGOT_INTEGER_CASE(name)                                                    \
-  case Arithmetic::name:                                                            \
+#define INGOT_INTEGER_CASE(name)                                              \
+  case Arithmetic::name:                                                      \
     if constexpr (!kIsFloat<reg<T>>) return store(to, ingot_cpu::name(a, b)); \
     return;
         INGOT_CASE(min)
@@ -252,9 +267,8 @@ ConvShape shape_of(const Conv& c) {
 }
 
 void conv_kernel(const Conv& c) {
-  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
-    store_partial(c.y + m * c.oc + n, acc, lanes);
-  };
+  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes)
+                            INGOT_LAMBDA { store_partial(c.y + m * c.oc + n, acc, lanes); };
   with_initial(c.initial, [&](auto initial) {
     conv2d(shape_of(c), c.pixel_begin, c.pixel_end, c.panel_begin, c.panel_end, c.oc, c.x,
            c.weights, epilogue, initial);
@@ -262,35 +276,43 @@ void conv_kernel(const Conv& c) {
 }
 
 void depthwise_kernel(const Conv& c) {
-  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
-    store_partial(c.y + m * c.oc + n, acc, lanes);
-  };
+  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes)
+                            INGOT_LAMBDA { store_partial(c.y + m * c.oc + n, acc, lanes); };
   with_initial(c.initial, [&](auto initial) {
     depthwise(shape_of(c), c.pixel_begin, c.pixel_end, c.x, c.weights, epilogue, initial);
   });
 }
 
 void winograd_kernel(const Conv& c) {
-  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
-    store_partial(c.y + m * c.oc + n, acc, lanes);
-  };
+  const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 lanes)
+                            INGOT_LAMBDA { store_partial(c.y + m * c.oc + n, acc, lanes); };
   with_initial(c.initial, [&](auto initial) {
     winograd(shape_of(c), c.row_begin, c.row_end, c.oc, c.x, c.weights, c.scratch, epilogue,
              initial);
   });
 }
-i64 winograd_rows_of(i64 oh) { return winograd_rows(oh); }
-i64 winograd_scratch_of(i64 ow, i64 c, i64 n) { return winograd_scratch_size(ow, c, n); }
+i64 winograd_rows_of(i64 oh) {
+  return winograd_rows(oh);
+}
+i64 winograd_scratch_of(i64 ow, i64 c, i64 n) {
+  return winograd_scratch_size(ow, c, n);
+}
 
-i64 width_of(i64 n) { return panel_width(n); }
-i64 scratch_of(i64 k, i64 rows) { return gemm_scratch_size(k, rows); }
+i64 width_of(i64 n) {
+  return panel_width(n);
+}
+i64 scratch_of(i64 k, i64 rows) {
+  return gemm_scratch_size(k, rows);
+}
 void pack(i64 panel_begin, i64 panel_end, i64 k, i64 n, const f32* b, i64 stride_k, i64 stride_n,
           f32* packed) {
   pack_panels(panel_begin, panel_end, k, n, b, stride_k, stride_n, packed);
 }
 
 constexpr Level kTable = {
-    .name = INGOT_LEVEL_NUMBER == 4 ? "v4" : INGOT_LEVEL_NUMBER == 3 ? "v3" : "v1",
+    .name = INGOT_LEVEL_NUMBER == 4   ? "v4"
+            : INGOT_LEVEL_NUMBER == 3 ? "v3"
+                                      : "v1",
     .width = W,
     .has_fma = INGOT_LEVEL_NUMBER > 1,
     .unary = apply_unary<f32>,

@@ -41,10 +41,10 @@ class LevelTest : public testing::TestWithParam<const Level*> {
  protected:
   const Level& level() const { return *GetParam(); }
 };
-#define INSTANTIATE_LEVELS(suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(, suite, testing::ValuesIn(host_levels()),                        \
-                           [](const testing::TestParamInfo<const Level*>& info) {            \
-                             return std::string(info.param->name);                           \
+#define INSTANTIATE_LEVELS(suite)                                                 \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::ValuesIn(host_levels()),             \
+                           [](const testing::TestParamInfo<const Level*>& info) { \
+                             return std::string(info.param->name);                \
                            })
 
 enum class Guard { before, after };
@@ -58,14 +58,14 @@ class Guarded {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     body_bytes_ = (size * sizeof(T) + page - 1) / page * page;
     mapped_bytes_ = body_bytes_ + 2 * page;
-    void* mapped = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapped =
+        mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(mapped != MAP_FAILED, "memory for a guarded buffer");
     map_ = static_cast<uint8_t*>(mapped);
     body_ = map_ + page;
-    CHECK(mprotect(map_, page, PROT_NONE) == 0 &&
-              mprotect(body_ + body_bytes_, page, PROT_NONE) == 0,
-          "guard pages");
+    CHECK(
+        mprotect(map_, page, PROT_NONE) == 0 && mprotect(body_ + body_bytes_, page, PROT_NONE) == 0,
+        "guard pages");
     memset(body_, kPoison, body_bytes_);
     data_ = body_ + (guard == Guard::before ? 0 : body_bytes_ - size * sizeof(T));
   }
@@ -125,7 +125,8 @@ inline double ulp_error(float got, double want) {
   int exponent;
   std::frexp(want, &exponent);
   const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
-  if (std::isinf(got)) return std::fabs(want) > kLargest ? 0.5 : (kLargest - std::fabs(want)) / ulp + 1;
+  if (std::isinf(got))
+    return std::fabs(want) > kLargest ? 0.5 : (kLargest - std::fabs(want)) / ulp + 1;
   return std::fabs(got - want) / ulp;
 }
 

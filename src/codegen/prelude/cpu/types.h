@@ -90,23 +90,23 @@ struct ElementOf {
   static constexpr i64 kLanes = 1;
 };
 
-#define INGOT_VECTOR_TYPE(T)                                                                      \
-  typedef T v##T __attribute__((vector_size(sizeof(T) * W)));                                     \
-  typedef T v##T##_unaligned                                                                      \
-      __attribute__((vector_size(sizeof(T) * W), aligned(alignof(T)), may_alias));                \
-  typedef T h##T __attribute__((vector_size(sizeof(T) * W / 2)));                                 \
-  typedef T h##T##_unaligned                                                                      \
-      __attribute__((vector_size(sizeof(T) * W / 2), aligned(alignof(T)), may_alias));            \
-  template <>                                                                                     \
-  struct VectorOf<T> {                                                                            \
-    typedef v##T type;                                                                            \
-    typedef v##T##_unaligned unaligned;                                                           \
-    typedef h##T half;                                                                            \
-  };                                                                                              \
-  template <>                                                                                     \
-  struct ElementOf<v##T> {                                                                        \
-    typedef T type;                                                                               \
-    static constexpr i64 kLanes = W;                                                              \
+#define INGOT_VECTOR_TYPE(T)                                                           \
+  typedef T v##T __attribute__((vector_size(sizeof(T) * W)));                          \
+  typedef T v##T##_unaligned                                                           \
+      __attribute__((vector_size(sizeof(T) * W), aligned(alignof(T)), may_alias));     \
+  typedef T h##T __attribute__((vector_size(sizeof(T) * W / 2)));                      \
+  typedef T h##T##_unaligned                                                           \
+      __attribute__((vector_size(sizeof(T) * W / 2), aligned(alignof(T)), may_alias)); \
+  template <>                                                                          \
+  struct VectorOf<T> {                                                                 \
+    typedef v##T type;                                                                 \
+    typedef v##T##_unaligned unaligned;                                                \
+    typedef h##T half;                                                                 \
+  };                                                                                   \
+  template <>                                                                          \
+  struct ElementOf<v##T> {                                                             \
+    typedef T type;                                                                    \
+    static constexpr i64 kLanes = W;                                                   \
   };
 
 INGOT_VECTOR_TYPE(f32)
@@ -174,7 +174,9 @@ INGOT_FN f32 to_f32(f16 x) {
 }
 
 /// The exact f32 value of a bf16.
-INGOT_FN f32 to_f32(bf16 x) { return bits_as<f32>(u32(x.bits) << 16); }
+INGOT_FN f32 to_f32(bf16 x) {
+  return bits_as<f32>(u32(x.bits) << 16);
+}
 
 /// Rounds to nearest even; overflow gives infinity, NaN stays NaN and becomes quiet.
 INGOT_FN f16 to_f16(f32 x) {

@@ -87,7 +87,7 @@ struct MaskOf {
   typedef bool type;
 };
 template <class V>
-  requires kIsVector<V>
+requires kIsVector<V>
 struct MaskOf<V> {
   typedef vmask type;
 };
@@ -276,20 +276,20 @@ INGOT_FN auto convert(const V& v) {
 // ---- masks ---------------------------------------------------------------------------------
 
 // A comparison gives lanes of the operands' width; masks are 32 bits wide.
-#define INGOT_COMPARISON(name, op)                                                               \
-  template <class V>                                                                             \
-  INGOT_FN mask<V> name(const V& a, const V& b) {                                                \
-    if constexpr (!kIsVector<V>) {                                                               \
-      return a op b;                                                                             \
-    } else if constexpr (kIsWide<element<V>>) {                                                  \
-      const auto x = halves_of<element<V>>(a), y = halves_of<element<V>>(b);                     \
-      return join<i32>({__builtin_convertvector(x.low op y.low, hi32),                           \
-                        __builtin_convertvector(x.high op y.high, hi32)});                       \
-    } else if constexpr (sizeof(element<V>) == 4) {                                              \
-      return a op b;                                                                             \
-    } else {                                                                                     \
-      return convert<i32>(a) op convert<i32>(b);                                                 \
-    }                                                                                            \
+#define INGOT_COMPARISON(name, op)                                           \
+  template <class V>                                                         \
+  INGOT_FN mask<V> name(const V& a, const V& b) {                            \
+    if constexpr (!kIsVector<V>) {                                           \
+      return a op b;                                                         \
+    } else if constexpr (kIsWide<element<V>>) {                              \
+      const auto x = halves_of<element<V>>(a), y = halves_of<element<V>>(b); \
+      return join<i32>({__builtin_convertvector(x.low op y.low, hi32),       \
+                        __builtin_convertvector(x.high op y.high, hi32)});   \
+    } else if constexpr (sizeof(element<V>) == 4) {                          \
+      return a op b;                                                         \
+    } else {                                                                 \
+      return convert<i32>(a) op convert<i32>(b);                             \
+    }                                                                        \
   }
 INGOT_COMPARISON(equal, ==)
 INGOT_COMPARISON(not_equal, !=)
@@ -299,14 +299,30 @@ INGOT_COMPARISON(greater, >)
 INGOT_COMPARISON(greater_equal, >=)
 #undef INGOT_COMPARISON
 
-INGOT_FN vmask mask_and(vmask a, vmask b) { return a & b; }
-INGOT_FN bool mask_and(bool a, bool b) { return a & b; }
-INGOT_FN vmask mask_or(vmask a, vmask b) { return a | b; }
-INGOT_FN bool mask_or(bool a, bool b) { return a | b; }
-INGOT_FN vmask mask_xor(vmask a, vmask b) { return a ^ b; }
-INGOT_FN bool mask_xor(bool a, bool b) { return a != b; }
-INGOT_FN vmask mask_not(vmask a) { return ~a; }
-INGOT_FN bool mask_not(bool a) { return !a; }
+INGOT_FN vmask mask_and(vmask a, vmask b) {
+  return a & b;
+}
+INGOT_FN bool mask_and(bool a, bool b) {
+  return a & b;
+}
+INGOT_FN vmask mask_or(vmask a, vmask b) {
+  return a | b;
+}
+INGOT_FN bool mask_or(bool a, bool b) {
+  return a | b;
+}
+INGOT_FN vmask mask_xor(vmask a, vmask b) {
+  return a ^ b;
+}
+INGOT_FN bool mask_xor(bool a, bool b) {
+  return a != b;
+}
+INGOT_FN vmask mask_not(vmask a) {
+  return ~a;
+}
+INGOT_FN bool mask_not(bool a) {
+  return !a;
+}
 
 /// Where v is not zero (NaN is not zero).
 template <class V>
@@ -326,8 +342,7 @@ INGOT_FN reg<T> from_mask(bool m) {
 
 /// a where the mask is set, else b.
 template <class V>
-  requires kIsVector<V>
-INGOT_FN V select(vmask m, const V& a, const V& b) {
+requires kIsVector<V> INGOT_FN V select(vmask m, const V& a, const V& b) {
   if constexpr (sizeof(element<V>) == 4) {
     return m ? a : b;
   } else if constexpr (kIsWide<element<V>>) {
@@ -349,8 +364,12 @@ INGOT_FN mask<V> is_nan(const V& v) {
   return not_equal(v, v);
 }
 
-INGOT_FN bool any(bool m) { return m; }
-INGOT_FN bool all(bool m) { return m; }
+INGOT_FN bool any(bool m) {
+  return m;
+}
+INGOT_FN bool all(bool m) {
+  return m;
+}
 /// Whether any lane is set.
 INGOT_FN bool any(vmask m) {
 #if INGOT_LEVEL_NUMBER == 4
@@ -364,7 +383,9 @@ INGOT_FN bool any(vmask m) {
 #endif
 }
 /// Whether all lanes are set.
-INGOT_FN bool all(vmask m) { return !any(~m); }
+INGOT_FN bool all(vmask m) {
+  return !any(~m);
+}
 
 // ---- arithmetic ----------------------------------------------------------------------------
 
@@ -439,15 +460,13 @@ INGOT_FN vf32 min(vf32 a, vf32 b) {
 }
 
 template <class V>
-  requires(!kSame<V, vf32>)
-INGOT_FN V max(const V& a, const V& b) {
+requires(!kSame<V, vf32>) INGOT_FN V max(const V& a, const V& b) {
   const V m = select(greater(a, b), a, b);
   if constexpr (kIsFloat<element<V>>) return select(is_nan(a), a, m);
   return m;
 }
 template <class V>
-  requires(!kSame<V, vf32>)
-INGOT_FN V min(const V& a, const V& b) {
+requires(!kSame<V, vf32>) INGOT_FN V min(const V& a, const V& b) {
   const V m = select(less(a, b), a, b);
   if constexpr (kIsFloat<element<V>>) return select(is_nan(a), a, m);
   return m;
@@ -483,8 +502,12 @@ INGOT_FN vf64 copysign(const vf64& magnitude, const vf64& sign) {
   const vi64 bit = splat<W>(i64(u64(1) << 63));
   return bits_as<vf64>((bits_as<vi64>(magnitude) & ~bit) | (bits_as<vi64>(sign) & bit));
 }
-INGOT_FN f32 copysign(f32 magnitude, f32 sign) { return __builtin_copysignf(magnitude, sign); }
-INGOT_FN f64 copysign(f64 magnitude, f64 sign) { return __builtin_copysign(magnitude, sign); }
+INGOT_FN f32 copysign(f32 magnitude, f32 sign) {
+  return __builtin_copysignf(magnitude, sign);
+}
+INGOT_FN f64 copysign(f64 magnitude, f64 sign) {
+  return __builtin_copysign(magnitude, sign);
+}
 
 /// -1, 0 or 1; zero and NaN are returned as they are.
 template <class V>
@@ -556,15 +579,14 @@ INGOT_FN T shift_right_scalar(T a, T count) {
   return a < 0 ? T(-1) : T(0);
 }
 
-#define INGOT_BY_LANE(name, condition)                                                           \
-  template <class V>                                                                             \
-    requires(condition)                                                                          \
-  INGOT_FN V name(const V& a, const V& b) {                                                      \
-    if constexpr (kIsVector<V>) {                                                                \
-      return V{INGOT_EACH_LANE(INGOT_LANE_OF_##name)};                                           \
-    } else {                                                                                     \
-      return name##_scalar(a, b);                                                                \
-    }                                                                                            \
+#define INGOT_BY_LANE(name, condition)                          \
+  template <class V>                                            \
+  requires(condition) INGOT_FN V name(const V& a, const V& b) { \
+    if constexpr (kIsVector<V>) {                               \
+      return V{INGOT_EACH_LANE(INGOT_LANE_OF_##name)};          \
+    } else {                                                    \
+      return name##_scalar(a, b);                               \
+    }                                                           \
   }
 #define INGOT_LANE_OF_fmod(i) fmod_scalar<element<V>>(a[i], b[i])
 #define INGOT_LANE_OF_floordiv(i) floordiv_scalar<element<V>>(a[i], b[i])
@@ -607,27 +629,27 @@ INGOT_FN V shift_down(V v) {
 #undef INGOT_LANE
 }
 
-#define INGOT_REDUCTION(name, combine)                                                           \
-  template <class V>                                                                             \
-  INGOT_FN element<V> name(const V& v) {                                                         \
-    typedef element<V> T;                                                                        \
-    if constexpr (!kIsVector<V>) {                                                               \
-      return v;                                                                                  \
-    } else if constexpr (sizeof(T) == 4) {                                                       \
-      V x = v;                                                                                   \
-      if constexpr (W == 16) x = combine(x, shift_down<8>(x));                                   \
-      if constexpr (W >= 8) x = combine(x, shift_down<4>(x));                                    \
-      x = combine(x, shift_down<2>(x));                                                          \
-      x = combine(x, shift_down<1>(x));                                                          \
-      return x[0];                                                                               \
-    } else {                                                                                     \
-      T x[W];                                                                                    \
-      INGOT_UNROLL for (i64 i = 0; i < W; ++i) x[i] = v[i];                                      \
-      INGOT_UNROLL for (i64 half = W / 2; half > 0; half /= 2) {                                 \
-        for (i64 i = 0; i < half; ++i) x[i] = T(combine(x[i], x[i + half]));                     \
-      }                                                                                          \
-      return x[0];                                                                               \
-    }                                                                                            \
+#define INGOT_REDUCTION(name, combine)                                       \
+  template <class V>                                                         \
+  INGOT_FN element<V> name(const V& v) {                                     \
+    typedef element<V> T;                                                    \
+    if constexpr (!kIsVector<V>) {                                           \
+      return v;                                                              \
+    } else if constexpr (sizeof(T) == 4) {                                   \
+      V x = v;                                                               \
+      if constexpr (W == 16) x = combine(x, shift_down<8>(x));               \
+      if constexpr (W >= 8) x = combine(x, shift_down<4>(x));                \
+      x = combine(x, shift_down<2>(x));                                      \
+      x = combine(x, shift_down<1>(x));                                      \
+      return x[0];                                                           \
+    } else {                                                                 \
+      T x[W];                                                                \
+      INGOT_UNROLL for (i64 i = 0; i < W; ++i) x[i] = v[i];                  \
+      INGOT_UNROLL for (i64 half = W / 2; half > 0; half /= 2) {             \
+        for (i64 i = 0; i < half; ++i) x[i] = T(combine(x[i], x[i + half])); \
+      }                                                                      \
+      return x[0];                                                           \
+    }                                                                        \
   }
 /// Scalar integers wrap.
 template <class V>
@@ -694,7 +716,9 @@ INGOT_FN void store(T* p, reg<T> x) {
 
 #if INGOT_LEVEL_NUMBER == 4
 /// The mask register whose bits below n are set.
-INGOT_FN u16 mask_bits(i64 n) { return n <= 0 ? u16(0) : n >= 16 ? u16(0xffff) : u16((1u << n) - 1); }
+INGOT_FN u16 mask_bits(i64 n) {
+  return n <= 0 ? u16(0) : n >= 16 ? u16(0xffff) : u16((1u << n) - 1);
+}
 #endif
 
 /// The first n elements at p, zero in the other lanes.
@@ -813,7 +837,7 @@ INGOT_FN lanes<N, T> load_strided(const T* p, i64 stride) {
   if constexpr (N == 1) {
     return load<1>(p);
   } else {
-#define INGOT_LANE(i) load<1>(p + (i) * stride)
+#define INGOT_LANE(i) load<1>(p + (i)*stride)
     return vec<T>{INGOT_EACH_LANE(INGOT_LANE)};
 #undef INGOT_LANE
   }
@@ -839,15 +863,13 @@ INGOT_FN void store_strided(T* p, i64, reg<T> x) {
 
 /// p[index] by lanes; index is a vector (or a scalar) of any integer type.
 template <class T, class I>
-  requires kIsVector<I>
-INGOT_FN vec<T> gather(const T* p, const I& index) {
+requires kIsVector<I> INGOT_FN vec<T> gather(const T* p, const I& index) {
 #define INGOT_LANE(i) load<1>(p + index[i])
   return vec<T>{INGOT_EACH_LANE(INGOT_LANE)};
 #undef INGOT_LANE
 }
 template <class T, class I>
-  requires(!kIsVector<I>)
-INGOT_FN reg<T> gather(const T* p, I index) {
+requires(!kIsVector<I>) INGOT_FN reg<T> gather(const T* p, I index) {
   return load<1>(p + index);
 }
 template <class T, class I>
@@ -878,13 +900,11 @@ INGOT_FN void scatter_partial(T* p, const I& index, const vec<T>& v, i64 n) {
   for (i64 i = 0; i < W && i < n; ++i) store(p + index[i], reg<T>(v[i]));
 }
 template <class T, class I>
-  requires kIsVector<I>
-INGOT_FN void scatter(T* p, const I& index, const vec<T>& v) {
+requires kIsVector<I> INGOT_FN void scatter(T* p, const I& index, const vec<T>& v) {
   scatter_partial(p, index, v, W);
 }
 template <class T, class I>
-  requires(!kIsVector<I>)
-INGOT_FN void scatter(T* p, I index, reg<T> x) {
+requires(!kIsVector<I>) INGOT_FN void scatter(T* p, I index, reg<T> x) {
   store(p + index, x);
 }
 

@@ -23,7 +23,9 @@ float value_of(Half x) {
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
   return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
 }
-float value_of(BrainHalf x) { return float_of(static_cast<uint32_t>(x.bits) << 16); }
+float value_of(BrainHalf x) {
+  return float_of(static_cast<uint32_t>(x.bits) << 16);
+}
 
 /// Rounds to `bits` significant bits, ties to even, no finer than 2^lowest.
 float round_to_bits(float x, int bits, int lowest, float largest) {
@@ -35,24 +37,37 @@ float round_to_bits(float x, int bits, int lowest, float largest) {
   if (std::fabs(rounded) > largest) return std::copysign(INFINITY, x);
   return std::copysign(static_cast<float>(rounded), x);
 }
-float as_half(float x) { return round_to_bits(x, 11, -24, 65504.0f); }
+float as_half(float x) {
+  return round_to_bits(x, 11, -24, 65504.0f);
+}
 float as_brain_half(float x) {
   return round_to_bits(x, 8, -133, std::numeric_limits<float>::max());
 }
 
 template <class T>
 constexpr Type kTypeOf = Type::f32;
-template <> constexpr Type kTypeOf<double> = Type::f64;
-template <> constexpr Type kTypeOf<Half> = Type::f16;
-template <> constexpr Type kTypeOf<BrainHalf> = Type::bf16;
-template <> constexpr Type kTypeOf<int8_t> = Type::i8;
-template <> constexpr Type kTypeOf<int16_t> = Type::i16;
-template <> constexpr Type kTypeOf<int32_t> = Type::i32;
-template <> constexpr Type kTypeOf<int64_t> = Type::i64;
-template <> constexpr Type kTypeOf<uint8_t> = Type::u8;
-template <> constexpr Type kTypeOf<uint16_t> = Type::u16;
-template <> constexpr Type kTypeOf<uint32_t> = Type::u32;
-template <> constexpr Type kTypeOf<uint64_t> = Type::u64;
+template <>
+constexpr Type kTypeOf<double> = Type::f64;
+template <>
+constexpr Type kTypeOf<Half> = Type::f16;
+template <>
+constexpr Type kTypeOf<BrainHalf> = Type::bf16;
+template <>
+constexpr Type kTypeOf<int8_t> = Type::i8;
+template <>
+constexpr Type kTypeOf<int16_t> = Type::i16;
+template <>
+constexpr Type kTypeOf<int32_t> = Type::i32;
+template <>
+constexpr Type kTypeOf<int64_t> = Type::i64;
+template <>
+constexpr Type kTypeOf<uint8_t> = Type::u8;
+template <>
+constexpr Type kTypeOf<uint16_t> = Type::u16;
+template <>
+constexpr Type kTypeOf<uint32_t> = Type::u32;
+template <>
+constexpr Type kTypeOf<uint64_t> = Type::u64;
 
 template <class T>
 constexpr bool kIsStorage = std::is_same_v<T, Half> || std::is_same_v<T, BrainHalf>;
@@ -98,28 +113,33 @@ template <class T>
 std::vector<T> samples() {
   std::vector<T> values;
   if constexpr (kIsStorage<T>) {
-    for (uint32_t bits = 0; bits < 65536; bits += 61) values.push_back(T{static_cast<uint16_t>(bits)});
+    for (uint32_t bits = 0; bits < 65536; bits += 61)
+      values.push_back(T{static_cast<uint16_t>(bits)});
     for (uint32_t bits : {0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00, 0x7f80, 0xff80, 0x7fc0, 0x0001,
                           0x03ff, 0x0400, 0x7bff, 0x3c00, 0xbc00, 0x3f80, 0xbf80}) {
       values.push_back(T{static_cast<uint16_t>(bits)});
     }
   } else if constexpr (std::is_floating_point_v<T>) {
-    for (double x : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 7.9, 126.5, 127.0, 127.99,
-                     128.0, 128.5, 200.0, 255.0, 255.9, 256.0, 300.0, 32767.0, 32767.9, 32768.0,
-                     32769.0, 65504.0, 65519.9, 65520.0, 65535.0, 65536.0, 1e6, 16777217.0,
-                     2147483520.0, 2147483647.0, 2147483648.0, 2147483904.0, 4294967040.0,
-                     4294967295.0, 4294967296.0, 9.2e18, 0x1p63, 0x1.8p63, 1.8e19, 0x1p64, 1e20,
-                     1e30, 1e-8, 6e-8, 3e-5, 6.1e-5, 1e-39}) {
+    for (double x :
+         {0.0,          0.25,         0.5,          0.75,         1.0,          1.5,
+          2.0,          2.5,          3.0,          7.9,          126.5,        127.0,
+          127.99,       128.0,        128.5,        200.0,        255.0,        255.9,
+          256.0,        300.0,        32767.0,      32767.9,      32768.0,      32769.0,
+          65504.0,      65519.9,      65520.0,      65535.0,      65536.0,      1e6,
+          16777217.0,   2147483520.0, 2147483647.0, 2147483648.0, 2147483904.0, 4294967040.0,
+          4294967295.0, 4294967296.0, 9.2e18,       0x1p63,       0x1.8p63,     1.8e19,
+          0x1p64,       1e20,         1e30,         1e-8,         6e-8,         3e-5,
+          6.1e-5,       1e-39}) {
       values.push_back(static_cast<T>(x));
       values.push_back(static_cast<T>(-x));
     }
-    values.insert(values.end(), {static_cast<T>(INFINITY), -static_cast<T>(INFINITY),
-                                 static_cast<T>(NAN), std::numeric_limits<T>::max(),
-                                 std::numeric_limits<T>::lowest(),
-                                 std::numeric_limits<T>::denorm_min()});
+    values.insert(values.end(),
+                  {static_cast<T>(INFINITY), -static_cast<T>(INFINITY), static_cast<T>(NAN),
+                   std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(),
+                   std::numeric_limits<T>::denorm_min()});
   } else {
-    for (int64_t x : {0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 63, 64, 65, 100, 126, 127, 128, 255, 256,
-                      1000, 32767, 32768, 65535, 65536}) {
+    for (int64_t x : {0,  1,   2,   3,   4,   5,   7,   8,    9,     31,    32,    63,   64,
+                      65, 100, 126, 127, 128, 255, 256, 1000, 32767, 32768, 65535, 65536}) {
       values.push_back(static_cast<T>(x));
       values.push_back(static_cast<T>(-x));
     }
@@ -176,7 +196,8 @@ TEST_P(VecTest, MemoryIsTouchedOnlyWhereAsked) {
     for (Guard guard : {Guard::after, Guard::before}) {
       for (i64 n = -1; n <= w + 1; ++n) {
         const i64 count = std::clamp<i64>(n, 0, w);
-        for (Path path : {Path::whole, Path::partial, Path::filled, Path::strided, Path::gathered}) {
+        for (Path path :
+             {Path::whole, Path::partial, Path::filled, Path::strided, Path::gathered}) {
           if (path == Path::whole && n != w) continue;
           const bool apart = path == Path::strided || path == Path::gathered;
           const i64 from_stride = apart ? 3 : 1, to_stride = apart ? 2 : 1;
@@ -190,8 +211,8 @@ TEST_P(VecTest, MemoryIsTouchedOnlyWhereAsked) {
           level().copy(kTypeOf<T>, path, from.data(), from_stride, to.data(), to_stride, n);
           for (i64 i = 0; i < written; ++i) {
             const T got = to[static_cast<size_t>(i * to_stride)];
-            const T want = i < count ? from[static_cast<size_t>(i * from_stride)]
-                                     : converted<T>(int32_t{7});
+            const T want =
+                i < count ? from[static_cast<size_t>(i * from_stride)] : converted<T>(int32_t{7});
             ASSERT_TRUE(same_value(got, want))
                 << "type " << static_cast<int>(kTypeOf<T>) << ", path " << static_cast<int>(path)
                 << ", n " << n << ", lane " << i;
@@ -224,8 +245,8 @@ TEST_P(VecTest, ConvertsEveryPairOfTypes) {
             const To want = converted<To>(x[i + lane]);
             ASSERT_TRUE(same_value(y[lane], want))
                 << "type " << static_cast<int>(kTypeOf<From>) << " to "
-                << static_cast<int>(kTypeOf<To>) << " of " << +widened(x[i + lane])
-                << ": expected " << +widened(want) << ", got " << +widened(y[lane]);
+                << static_cast<int>(kTypeOf<To>) << " of " << +widened(x[i + lane]) << ": expected "
+                << +widened(want) << ", got " << +widened(y[lane]);
           }
         }
       }
@@ -273,12 +294,18 @@ TEST_P(VecTest, RoundsToHalvesAndBack) {
 template <class T>
 bool compared(Comparison op, T a, T b) {
   switch (op) {
-    case Comparison::equal: return a == b;
-    case Comparison::not_equal: return a != b;
-    case Comparison::less: return a < b;
-    case Comparison::less_equal: return a <= b;
-    case Comparison::greater: return a > b;
-    case Comparison::greater_equal: return a >= b;
+    case Comparison::equal:
+      return a == b;
+    case Comparison::not_equal:
+      return a != b;
+    case Comparison::less:
+      return a < b;
+    case Comparison::less_equal:
+      return a <= b;
+    case Comparison::greater:
+      return a > b;
+    case Comparison::greater_equal:
+      return a >= b;
   }
   return false;
 }
@@ -323,25 +350,36 @@ TEST_P(VecTest, ComparesAndSelects) {
 template <class T>
 T divided(T a, T b) {
   if (b == 0) return 0;
-  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - static_cast<uint64_t>(a));
+  if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    return static_cast<T>(0 - static_cast<uint64_t>(a));
   return static_cast<T>(a / b);
 }
 template <class T>
 T wanted(Arithmetic op, T a, T b) {
   const T q = divided(a, b);
-  const T r = b == 0 ? T(0) : static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(q) * static_cast<uint64_t>(b));
+  const T r = b == 0 ? T(0)
+                     : static_cast<T>(static_cast<uint64_t>(a) -
+                                      static_cast<uint64_t>(q) * static_cast<uint64_t>(b));
   const bool down = r != 0 && (r < 0) != (b < 0);
   const uint64_t bits = 8 * sizeof(T);
   const bool all_out = static_cast<uint64_t>(b) >= bits;
   switch (op) {
-    case Arithmetic::min: return a < b ? a : b;
-    case Arithmetic::max: return a > b ? a : b;
-    case Arithmetic::div: return q;
-    case Arithmetic::fmod: return r;
-    case Arithmetic::floordiv: return down ? static_cast<T>(q - 1) : q;
-    case Arithmetic::floormod: return down ? static_cast<T>(r + b) : r;
-    case Arithmetic::shift_left: return all_out ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b);
-    case Arithmetic::shift_right: return all_out ? (a < 0 ? T(-1) : T(0)) : static_cast<T>(a >> b);
+    case Arithmetic::min:
+      return a < b ? a : b;
+    case Arithmetic::max:
+      return a > b ? a : b;
+    case Arithmetic::div:
+      return q;
+    case Arithmetic::fmod:
+      return r;
+    case Arithmetic::floordiv:
+      return down ? static_cast<T>(q - 1) : q;
+    case Arithmetic::floormod:
+      return down ? static_cast<T>(r + b) : r;
+    case Arithmetic::shift_left:
+      return all_out ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b);
+    case Arithmetic::shift_right:
+      return all_out ? (a < 0 ? T(-1) : T(0)) : static_cast<T>(a >> b);
   }
   return 0;
 }
@@ -350,9 +388,9 @@ TEST_P(VecTest, IntegerArithmeticNeverTraps) {
   const size_t w = static_cast<size_t>(level().width);
   each_integer([&](auto type) {
     typedef decltype(type) T;
-    for (Arithmetic op : {Arithmetic::min, Arithmetic::max, Arithmetic::div, Arithmetic::fmod,
-                          Arithmetic::floordiv, Arithmetic::floormod, Arithmetic::shift_left,
-                          Arithmetic::shift_right}) {
+    for (Arithmetic op :
+         {Arithmetic::min, Arithmetic::max, Arithmetic::div, Arithmetic::fmod, Arithmetic::floordiv,
+          Arithmetic::floormod, Arithmetic::shift_left, Arithmetic::shift_right}) {
       for (Form form : {Form::vector, Form::scalar}) {
         each_pair<T>(w, [&](const T* x, const T* y) {
           T z[16];
@@ -380,8 +418,8 @@ TEST_P(VecTest, NaNWinsInMinAndMax) {
             const auto a = widened(x[i]), b = widened(y[i]);
             const auto extreme = (op == Arithmetic::min ? a < b : a > b) ? a : b;
             const auto want = std::isnan(a) ? a : extreme;
-            ASSERT_TRUE(same_value(widened(z[i]), want)) << a << " and " << b << ", got "
-                                                         << widened(z[i]);
+            ASSERT_TRUE(same_value(widened(z[i]), want))
+                << a << " and " << b << ", got " << widened(z[i]);
           }
         });
       }
@@ -452,8 +490,9 @@ TEST_P(VecTest, ReducesInTheDocumentedOrder) {
         T got;
         level().reduce(op, kTypeOf<T>, x, &got);
         const T stored = converted<T>(want);
-        ASSERT_TRUE(same_value(got, stored)) << "reduction " << static_cast<int>(op) << ": expected "
-                                             << +widened(stored) << ", got " << +widened(got);
+        ASSERT_TRUE(same_value(got, stored))
+            << "reduction " << static_cast<int>(op) << ": expected " << +widened(stored) << ", got "
+            << +widened(got);
       };
       check(Reduction::reduce_add, tree(values, [](V a, V b) { return static_cast<V>(a + b); }));
       check(Reduction::reduce_mul, tree(values, [](V a, V b) {

@@ -41,7 +41,9 @@ inline namespace INGOT_LEVEL {
 constexpr i64 kWinogradTiles = 12;
 
 /// Rows of tiles of a picture with oh rows; also tiles in a row of ow pixels.
-[[maybe_unused]] static constexpr i64 winograd_rows(i64 oh) { return (oh + 3) / 4; }
+[[maybe_unused]] static constexpr i64 winograd_rows(i64 oh) {
+  return (oh + 3) / 4;
+}
 /// Rows of tiles that are done at once.
 [[maybe_unused]] static constexpr i64 winograd_block_rows(i64 ow) {
   const i64 tiles = winograd_rows(ow);
@@ -95,8 +97,8 @@ INGOT_FN WinogradTile winograd_tile(const ConvShape& s, i64 row, i64 column) {
                                                            const WinogradTile& tile, const f32* x,
                                                            f32* v, i64 stride) {
   const i64 ih = tile.oh - s.pad_top, iw = tile.ow - s.pad_left;
-  const f32* from = x + tile.picture * s.x_batch_stride + ih * s.x_row_stride +
-                    iw * s.x_pixel_stride;
+  const f32* from =
+      x + tile.picture * s.x_batch_stride + ih * s.x_row_stride + iw * s.x_pixel_stride;
   const bool inside = ih >= 0 && ih + 6 <= s.h && iw >= 0 && iw + 6 <= s.w;
   for (i64 c = 0; c < s.c; c += W) {
     const i64 lanes = s.c - c < W ? s.c - c : W;
@@ -167,8 +169,8 @@ INGOT_FN void winograd(const ConvShape& s, i64 row_begin, i64 row_end, NT n, con
     const i64 rows = row_end - row < block_rows ? row_end - row : block_rows;
     const i64 tiles = rows * tile_columns;
     for (i64 t = 0; t < tiles; ++t) {
-      winograd_input(s, winograd_tile(s, row + t / tile_columns, t % tile_columns), x,
-                     v + t * s.c, v_stride);
+      winograd_input(s, winograd_tile(s, row + t / tile_columns, t % tile_columns), x, v + t * s.c,
+                     v_stride);
     }
     for (i64 xi = 0; xi < 36; ++xi) {
       f32* const to = products + xi * product_stride;

@@ -15,9 +15,9 @@ struct Case {
   i64 b, h, w, c, oc, pad;
 };
 const Case kCases[] = {
-    {1, 6, 6, 1, 1, 0},    {1, 4, 4, 16, 16, 1},  {2, 7, 7, 40, 70, 1}, {1, 56, 56, 8, 8, 1},
+    {1, 6, 6, 1, 1, 0},     {1, 4, 4, 16, 16, 1}, {2, 7, 7, 40, 70, 1}, {1, 56, 56, 8, 8, 1},
     {1, 14, 14, 33, 64, 1}, {3, 5, 9, 17, 20, 1}, {1, 3, 3, 4, 5, 0},   {1, 1, 2, 3, 100, 1},
-    {2, 13, 50, 5, 31, 2}, {0, 4, 4, 4, 4, 1},
+    {2, 13, 50, 5, 31, 2},  {0, 4, 4, 4, 4, 1},
 };
 
 class WinogradTest : public LevelTest {};
@@ -39,8 +39,8 @@ TEST_P(WinogradTest, AgreesWithTheSumWrittenOut) {
       Guarded<float> u(static_cast<size_t>(36 * matrix), guard);
       Guarded<float> initial(static_cast<size_t>(t.oc), guard);
       Guarded<float> y(static_cast<size_t>(pixels * t.oc), guard);
-      Guarded<float> scratch(
-          static_cast<size_t>(level().winograd_scratch_size(c.ow, t.c, t.oc)), guard);
+      Guarded<float> scratch(static_cast<size_t>(level().winograd_scratch_size(c.ow, t.c, t.oc)),
+                             guard);
       fill_random(x, 1);
       fill_random(weights, 2);
       fill_random(initial, 3);
@@ -94,8 +94,8 @@ TEST_P(WinogradTest, AgreesWithTheSumWrittenOut) {
           const double bound = 2e-4 * std::sqrt(static_cast<double>(t.c)) + 1e-6 * magnitude;
           const double got = y[static_cast<size_t>(m * t.oc + n)];
           ASSERT_LE(std::fabs(got - sum), bound)
-              << t.h << "x" << t.w << "x" << t.c << " > " << t.oc << ": pixel " << m
-              << ", channel " << n << ": expected " << sum << ", got " << got;
+              << t.h << "x" << t.w << "x" << t.c << " > " << t.oc << ": pixel " << m << ", channel "
+              << n << ": expected " << sum << ", got " << got;
         }
       }
     }
