@@ -21,7 +21,6 @@
 #include "codegen/program.h"
 #include "codegen/weights_file.h"
 #include "ingot/ingot.h"
-#include "passes/fuse.h"
 #include "passes/split_prepare.h"
 
 namespace ingot {
@@ -138,6 +137,10 @@ class Compilation {
   PassOptions pass_options() const {
     PassOptions options;
     options.disabled = options_.disabled_passes;
+    // Without fusion every op is a region of its own: regions there must be.
+    if (options.disabled.erase("fuse") > 0) {
+      options.disabled.insert({"fuse_epilogues", "fuse_pointwise", "fuse_reductions"});
+    }
     options.verify |= options_.verify;
     return options;
   }
@@ -166,13 +169,11 @@ class Compilation {
     TRY_STATUS(run_rows(graph_, pipeline(), ""));
     const bool through_prepare =
         options_.updatable || options_.weights == WeightsChoice::stripped;
-    split_.emplace(split_prepare(graph_, through_prepare ? KeepConstants::prepared
-                                                         : KeepConstants::as_they_are));
-    constexpr Pass kFuse[] = {
-        {"fuse", fuse, "last: regions are closed, so nothing may move between them afterwards"}};
-    TRY_STATUS(run_rows(split_->main, kFuse, ""));
+    split_.emplace(split_prepare(
+        graph_, through_prepare ? KeepConstants::in_prepare : KeepConstants::in_main));
+    TRY_STATUS(run_rows(split_->main, closing_pipeline(), ""));
     if (!split_->prepare.outputs().empty()) {
-      TRY_STATUS(run_rows(split_->prepare, kFuse, "prepare_"));
+      TRY_STATUS(run_rows(split_->prepare, closing_pipeline(), "prepare_"));
     }
     report_.seconds.passes = seconds_since(start);
     return ok();

@@ -149,13 +149,33 @@ class ModelWriter {
   void write_symbols(const ProgramPlan& plan, std::string_view name) {
     const ExprPool& pool = plan.graph.pool();
     if (pool.symbol_count() == 0) return;
+    const std::set<uint32_t> bound = bound_symbols(plan);
     out_.block(concat("constexpr Symbol ", name, "_symbols[] ="), [&] {
       for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
         const Symbol& s = pool.symbol_info(SymbolId(id));
+        // A symbol that no input has, left over from what passes removed, is never asked for.
+        const bool later = s.data_dependent || !bound.contains(id);
         out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
-                  s.data_dependent ? "true" : "false", "},");
+                  later ? "true" : "false", "},");
       }
     }, ";");
+  }
+
+  /// Symbols that the caller's tensors and states tell.
+  static std::set<uint32_t> bound_symbols(const ProgramPlan& plan) {
+    std::set<uint32_t> bound;
+    for (size_t input : plan.inputs) {
+      for (const Expr& dim : plan.graph.tensor(plan.graph.inputs()[input].value).dims) {
+        bound.merge(symbols_of(dim));
+      }
+    }
+    for (const PlannedState& state : plan.states) {
+      for (const Expr& e :
+           {state.type.batch, state.type.capacity, state.type.max_blocks, state.type.length}) {
+        if (e) bound.merge(symbols_of(e));
+      }
+    }
+    return bound;
   }
 
   void write_dims(const std::string& name, const Exprs& dims, bool is_output) {

@@ -18,7 +18,7 @@ using ops::MatMul;
 using ops::Pointwise;
 using ops::Reshape;
 
-/// value = scale * param + offset.
+/// value = scale * param + offset. A scale that is none is 0 and so is an offset.
 struct Affine {
   Expr scale;
   Expr offset;
@@ -31,39 +31,51 @@ bool mentions(Expr root, uint64_t param) {
   return found;
 }
 
+Expr add(Expr a, Expr b) {
+  return a && b ? a + b : a ? a : b;
+}
+Expr subtract(Expr a, Expr b) {
+  return a && b ? a - b : b ? -b : a;
+}
+template <class Fn>
+Affine map_parts(const Affine& x, Fn fn) {
+  return {x.scale ? fn(x.scale) : x.scale, x.offset ? fn(x.offset) : x.offset};
+}
+
 /// How `value` depends on a param, if that is affine as written; otherwise nothing.
 std::optional<Affine> affine_in(Expr value, uint64_t param, ExprPool& pool) {
-  const DType dtype = value.dtype();
   if (value.kind() == ExprKind::param && value.payload() == param) {
-    return Affine{pool.real(1, dtype), pool.real(0, dtype)};
+    return Affine{pool.real(1, value.dtype()), {}};
   }
-  if (!mentions(value, param)) return Affine{pool.real(0, dtype), value};
+  if (!mentions(value, param)) return Affine{{}, value};
   const Expr a = value.operand(0);
   const Expr b = value.operand(1);
   switch (value.kind()) {
     case ExprKind::neg: {
       const auto x = affine_in(a, param, pool);
-      return x ? std::optional(Affine{-x->scale, -x->offset}) : std::nullopt;
+      return x ? std::optional(map_parts(*x, [](Expr e) { return -e; })) : std::nullopt;
     }
     case ExprKind::add:
     case ExprKind::sub: {
       const auto x = affine_in(a, param, pool);
       const auto y = affine_in(b, param, pool);
       if (!x || !y) return std::nullopt;
-      if (value.kind() == ExprKind::add) return Affine{x->scale + y->scale, x->offset + y->offset};
-      return Affine{x->scale - y->scale, x->offset - y->offset};
+      if (value.kind() == ExprKind::add) {
+        return Affine{add(x->scale, y->scale), add(x->offset, y->offset)};
+      }
+      return Affine{subtract(x->scale, y->scale), subtract(x->offset, y->offset)};
     }
     case ExprKind::mul: {
       const bool left = mentions(a, param);
       if (left && mentions(b, param)) return std::nullopt;
       const auto x = affine_in(left ? a : b, param, pool);
       const Expr factor = left ? b : a;
-      return x ? std::optional(Affine{x->scale * factor, x->offset * factor}) : std::nullopt;
+      return x ? std::optional(map_parts(*x, [&](Expr e) { return e * factor; })) : std::nullopt;
     }
     case ExprKind::div: {
       if (mentions(b, param)) return std::nullopt;
       const auto x = affine_in(a, param, pool);
-      return x ? std::optional(Affine{x->scale / b, x->offset / b}) : std::nullopt;
+      return x ? std::optional(map_parts(*x, [&](Expr e) { return e / b; })) : std::nullopt;
     }
     default:
       return std::nullopt;
@@ -114,7 +126,7 @@ std::optional<ValueId> fold_scale(Rewriter& r, NodeId root) {
     if ((conv != nullptr && conv->packed) || (matmul != nullptr && matmul->packed)) continue;
     if (!r.has_one_use(product) || r.type(product).dtype != op->dtype) continue;
     const auto affine = affine_in(op->value, k, r.pool());
-    if (!affine || is_one(affine->scale) || affine->scale.as_real() == 0.0) continue;
+    if (!affine || !affine->scale || is_one(affine->scale)) continue;
     if (!is_compatible(r.graph().type(product), r.graph().type(r.output(root)))) continue;
 
     const NodeId producer = r.graph().value(product).producer;
@@ -134,6 +146,7 @@ std::optional<ValueId> fold_scale(Rewriter& r, NodeId root) {
       operands[2] = scaled(r, operands[2], affine->scale, inputs, op->dtype);
     }
     const ValueId folded = r.add_ref(r.node(producer).op, std::move(operands));
+    if (!affine->offset) return folded;
     const Expr value = r.pool().param(static_cast<uint32_t>(k), op->dtype) + affine->offset;
     std::vector<ValueId> others = inputs;
     others[k] = folded;

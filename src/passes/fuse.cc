@@ -41,10 +41,11 @@ class Fuser {
       : graph_(graph), in_memory_(graph.value_count(), true), size_(graph.node_count(), 1),
         template_of_(graph.node_count()) {}
 
-  Graph run() {
-    extend_templates();
-    inline_cheap();
-    inline_reductions();
+  Graph run(const PassContext& context) {
+    find_templates();
+    if (context.is_enabled("fuse_epilogues")) extend_templates();
+    if (context.is_enabled("fuse_pointwise")) inline_cheap();
+    if (context.is_enabled("fuse_reductions")) inline_reductions();
     return build();
   }
 
@@ -77,10 +78,15 @@ class Fuser {
            graph_.tensor(reader.outputs[0]).dims == graph_.tensor(value).dims;
   }
 
+  void find_templates() {
+    for (NodeId id : graph_.nodes()) {
+      if (is_template(graph_.node(id))) template_of_[id.value] = id;
+    }
+  }
+
   void extend_templates() {
     for (NodeId id : graph_.nodes()) {
       if (!is_template(graph_.node(id))) continue;
-      template_of_[id.value] = id;
       ValueId value = graph_.node(id).outputs[0];
       while (const auto use = only_use(value)) {
         if (!continues(value, *use) || template_of_[use->node.value].valid()) break;
@@ -396,10 +402,9 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 void fuse(Graph& graph, const PassContext& context) {
-  (void)context;
   separate_outputs(graph);
   graph.compact();
-  graph = Fuser(graph).run();
+  graph = Fuser(graph).run(context);
 }
 
 }  // namespace ingot

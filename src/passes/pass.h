@@ -83,6 +83,8 @@ Result<std::vector<PassRecord>> run_passes(Graph& graph, std::span<const Pass> p
 
 /// The rows from an imported graph to one that code can be generated for. pipeline.cc is the list.
 std::span<const Pass> pipeline();
+/// The rows that each half of split_prepare takes afterwards.
+std::span<const Pass> closing_pipeline();
 
 /// All reasons in one message: nodes grouped by operator and reason, with counts and first names.
 std::string to_text(std::span<const UnsupportedNode> nodes);

@@ -27,13 +27,22 @@ constexpr std::array kPipeline = {
          "after everything that can make an unsupported node vanish, before what fixes kernels"},
     Pass{"pack_weights", pack_weights,
          "after the weights' last change; expanded composites hold matrix products too"},
-    Pass{"fuse", fuse, "last: closes regions, which no rule looks into"},
+};
+
+constexpr std::array kClosing = {
+    Pass{"fuse", fuse,
+         "last, on each half of split_prepare: no region may mix what runs once with what runs "
+         "always, and no rule looks into a closed region"},
 };
 
 }  // namespace
 
 std::span<const Pass> pipeline() {
   return kPipeline;
+}
+
+std::span<const Pass> closing_pipeline() {
+  return kClosing;
 }
 
 }  // namespace ingot

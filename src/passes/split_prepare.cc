@@ -13,8 +13,9 @@ constexpr size_t kMaxLiteralBytes = 64;
 
 class Splitter {
  public:
-  explicit Splitter(const Graph& graph)
+  Splitter(const Graph& graph, KeepConstants keep)
       : graph_(graph),
+        keep_(keep),
         constants_(graph),
         result_{Graph(graph.shared_pool()), Graph(graph.shared_pool()), {}, 0},
         in_main_(graph.value_count()),
@@ -51,10 +52,12 @@ class Splitter {
 
  private:
   bool is_constant_node(NodeId id) { return constants_.contains(graph_.node(id).outputs[0]); }
-  /// Whether a node belongs to the preparation: everything constant but plain constants.
+  /// Whether a node belongs to the preparation: everything constant but plain constants that stay.
   bool is_prepared(NodeId id) {
-    return !graph_.node(id).outputs.empty() && is_constant_node(id) &&
-           !graph_.node(id).op.is<Constant>();
+    if (graph_.node(id).outputs.empty() || !is_constant_node(id)) return false;
+    const ConstantData* data = graph_.constant(graph_.node(id).outputs[0]);
+    return data == nullptr ||
+           (keep_ == KeepConstants::in_prepare && data->bytes.size() > kMaxLiteralBytes);
   }
 
   void take_operands(NodeId id) {
@@ -150,6 +153,7 @@ class Splitter {
   }
 
   const Graph& graph_;
+  KeepConstants keep_;
   ConstantValues constants_;
   SplitGraph result_;
   std::vector<ValueId> in_main_;     // by value of graph_
@@ -161,8 +165,8 @@ class Splitter {
 
 }  // namespace
 
-SplitGraph split_prepare(const Graph& graph) {
-  return Splitter(graph).run();
+SplitGraph split_prepare(const Graph& graph, KeepConstants keep) {
+  return Splitter(graph, keep).run();
 }
 
 }  // namespace ingot

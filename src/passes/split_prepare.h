@@ -21,8 +21,14 @@ struct SplitGraph {
   size_t first_prepared = 0;  // number of main's input that takes prepare's output 0
 };
 
+/// What becomes of constants that `main` reads as they are.
+enum class KeepConstants : uint8_t {
+  in_main,     // they stay constants of main
+  in_prepare,  // those above 64 bytes pass through prepare, so that they can be replaced later
+};
+
 /// Moves everything that is computed from constants alone into `prepare`. Names of prepared values
 /// are unique within the graph and come from the constants' and nodes' names.
-SplitGraph split_prepare(const Graph& graph);
+SplitGraph split_prepare(const Graph& graph, KeepConstants keep = KeepConstants::in_main);
 
 }  // namespace ingot
