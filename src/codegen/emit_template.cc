@@ -138,9 +138,9 @@ class TemplateWriter {
     exprs_.name_param(0, "acc", true);
     exprs_.name_var(n.var(), "n");
     out_.block(
-        "const auto epilogue = [&]([[maybe_unused]] i64 m, [[maybe_unused]] i64 n, vf32 acc, "
-        "i64 count) INGOT_LAMBDA",
+        "const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 count) INGOT_LAMBDA",
         [&] {
+          out_.line("(void)m, (void)n;");
           exprs_.enter_vector(n.var(), "count");
           const TensorType& type = body_.tensor(chain.root);
           exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
@@ -224,8 +224,8 @@ EmittedKernel TemplateWriter::matmul(std::string_view name) {
       out_.line("const i64 count = min(blocks - first, end - begin);");
       out_.line("const i64 m_end = min(rows, (first + count) * ", kRowBlock, ");");
       out_.line("gemm(first * ", kRowBlock, ", m_end, panel, panel + 1, ", size_text(k_size), ", ",
-                size_text(n_size), ", ", a_text, ", ", size_text(k_size), ", ", b_text,
-                ", epilogue);");
+                size_text(n_size), ",");
+      out_.line("     ", a_text, ", ", size_text(k_size), ", ", b_text, ", epilogue);");
       out_.line("begin += count;");
     };
     out_.block("while (begin < end)", [&] {
@@ -308,7 +308,8 @@ EmittedKernel TemplateWriter::conv(std::string_view name) {
       out_.line("const i64 count = min(blocks - first, end - begin);");
       out_.line("const i64 m_end = min(pixels, (first + count) * ", kRowBlock, ");");
       out_.line("conv2d(shape, first * ", kRowBlock, ", m_end, panel, panel + 1, ",
-                size_text(n_size), ", ", input_name(0), ", ", input_name(1), ", epilogue);");
+                size_text(n_size), ",");
+      out_.line("       ", input_name(0), ", ", input_name(1), ", epilogue);");
       out_.line("begin += count;");
     });
   });

@@ -19,6 +19,16 @@ constexpr size_t kKernelsPerUnit = 24;
 /// Nodes of a region that are listed in front of its kernel.
 constexpr size_t kMostListed = 24;
 
+/// A header's text for pasting: without what only makes sense in a file of its own.
+std::string pasted(std::string_view name) {
+  std::string text;
+  for (std::string_view line : split(resource(name), '\n')) {
+    if (line.starts_with("#pragma once") || line.starts_with("#include")) continue;
+    text += concat(line, "\n");
+  }
+  return text;
+}
+
 void write_region(Writer& out, const Graph& body) {
   size_t listed = 0;
   for (NodeId id : body.nodes()) {
@@ -29,8 +39,7 @@ void write_region(Writer& out, const Graph& body) {
       return;
     }
     const ValueId y = node.outputs[0];
-    out.line("//   ", to_comment(concat(body.value(y).name, ": ", to_text(body.type(y)), " = ",
-                                         node.op.name())));
+    out.line("//   ", to_comment(concat(node.op.name(), " -> ", to_text(body.type(y)))));
   }
 }
 
@@ -54,8 +63,7 @@ class ModelWriter {
 
   SourceFile write() {
     out_.line("// model.cc: ", to_comment(model_.name), " as a table of steps; made by ingot.");
-    out_.raw(resource("artifact/program.h"));
-    out_.line();
+    out_.raw(pasted("artifact/program.h"));
     declare_kernels();
     out_.block("namespace ingot::artifact", [&] {
       out_.block("namespace", [&] {
@@ -511,8 +519,7 @@ const std::string& cpu_prelude() {
   static const std::string text = [] {
     std::string all;
     for (std::string_view file : {"types.h", "vec.h", "math.h", "gemm.h", "conv.h"}) {
-      all += resource(concat("prelude/cpu/", file));
-      all += '\n';
+      all += pasted(concat("prelude/cpu/", file));
     }
     return all;
   }();
@@ -526,8 +533,7 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
     const std::string name = concat(prefix, "kernels_", first / kKernelsPerUnit, ".cc");
     Writer out;
     out.line("// ", name, ": kernels made by ingot; compiled once per instruction set level.");
-    out.raw(resource("artifact/program.h"));
-    out.line();
+    out.raw(pasted("artifact/program.h"));
     out.raw(cpu_prelude());
     out.line("namespace ingot_cpu {");
     out.line("using ingot::artifact::KernelArgs;");
