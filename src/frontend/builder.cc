@@ -39,7 +39,10 @@ Result<ValueIds> Builder::add_all(std::string_view op, const Attributes& attribu
   const OpDef* def = find_op(op);
   if (def == nullptr) return internal_error("there is no core operator '", op, "'");
   TRY(OpRef ref, def->make(attributes));
-  return graph_.add(std::move(ref), std::move(inputs), {provenance_});
+  auto added = graph_.add(std::move(ref), std::move(inputs), {provenance_});
+  // The reader says which node it is; the graph's note would repeat it.
+  if (!added) added.error().notes.clear();
+  return added;
 }
 
 Result<ValueId> Builder::add(std::string_view op, const Attributes& attributes, ValueIds inputs) {

@@ -24,6 +24,7 @@ class Builder {
 
   Graph& graph() const { return graph_; }
   ExprPool& pool() const { return graph_.pool(); }
+  /// The type and dims of x: references that hold until the next node is added.
   const TensorType& type(ValueId x) const { return graph_.tensor(x); }
   DType dtype(ValueId x) const { return type(x).dtype; }
   const Exprs& dims(ValueId x) const { return type(x).dims; }

@@ -98,7 +98,7 @@ Result<std::string> run_data_set(const fs::path& model, const DataSet& data, Bin
   }
   TRY(const ImportedModel imported, import_model_with_summary(model, options));
   if (!imported.summary.unsupported.empty()) {
-    const UnsupportedNode& node = imported.summary.unsupported[0];
+    const auto& node = imported.summary.unsupported[0];
     return unsupported(node.op_type, "-", node.opset, ": ", node.reason);
   }
   for (const GraphInput& input : imported.graph.inputs()) {

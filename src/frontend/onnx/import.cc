@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "frontend/onnx/dims.h"
@@ -31,6 +32,14 @@ std::string_view normal_domain(std::string_view domain) {
 
 std::string_view shown_domain(std::string_view domain) {
   return domain.empty() ? "ai.onnx" : domain;
+}
+
+/// A type for people: dims may have names of any length.
+std::string shown_type(const Type& type) {
+  constexpr size_t kMaxShown = 300;
+  std::string text = to_text(type);
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
 }
 
 /// Whether this is the type of what an unsupported node gives.
@@ -241,9 +250,11 @@ Result<Type> Importer::type_of(const ValueInfoProto& info, int depth) {
 
 Status Importer::add_inputs(const GraphProto& graph, Frame& frame) {
   for (const ValueInfoProto& input : graph.inputs) TRY_STATUS(dims_.pin_from_shape(input));
+  std::unordered_set<std::string_view> seen;
   for (const ValueInfoProto& input : graph.inputs) {
     const std::string place = concat("input '", to_comment(input.name), "'");
     if (input.name.empty()) return invalid_model("an input of the graph has no name");
+    if (!seen.insert(input.name).second) return invalid_model(place, " is defined twice");
     if (const auto initializer = frame.find(input.name)) {
       // A default that a caller could replace; here it is a constant.
       TRY_STATUS(add_note(check_declared(input, *initializer), place));
@@ -278,7 +289,7 @@ Status Importer::check_declared(const ValueInfoProto& info, ValueId value) const
   if (declared.elem_type != 0 && dtype != actual.tensor.dtype) {
     return invalid_model("the model declares ",
                          dtype ? to_text(*dtype) : std::string_view("an unknown type"),
-                         ", but it is ", to_text(actual));
+                         ", but it is ", shown_type(actual));
   }
   if (!declared.has_shape) return ok();
   const auto contradiction = [&](std::string_view what) {
@@ -288,7 +299,7 @@ Status Importer::check_declared(const ValueInfoProto& info, ValueId value) const
                                : dim.param.empty() ? std::string("?") : to_comment(dim.param));
     }
     return invalid_model("the model declares dims [", join(dims, ", "), "], but it is ",
-                         to_text(actual), ": ", what, " differs");
+                         shown_type(actual), ": ", what, " differs");
   };
   if (declared.dims.size() != actual.tensor.dims.size()) return contradiction("the rank");
   for (size_t k = 0; k < declared.dims.size(); ++k) {
@@ -488,7 +499,7 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
     if (!input.valid()) continue;
     if (is_unknown(graph_.type(input))) return unsupported(kBlocked);
     if (!graph_.type(input).is_tensor()) {
-      return unsupported("inputs of type ", to_text(graph_.type(input)));
+      return unsupported("inputs of type ", shown_type(graph_.type(input)));
     }
   }
   size_t given = 0;
@@ -630,11 +641,11 @@ void Importer::summarize() {
                              to_comment(model_.producer_version));
   for (const GraphInput& input : graph_.inputs()) {
     summary_.inputs.push_back(
-        concat(to_comment(input.name), ": ", to_text(graph_.type(input.value))));
+        concat(to_comment(input.name), ": ", shown_type(graph_.type(input.value))));
   }
   for (const GraphOutput& output : graph_.outputs()) {
     summary_.outputs.push_back(
-        concat(to_comment(output.name), ": ", to_text(graph_.type(output.value))));
+        concat(to_comment(output.name), ": ", shown_type(graph_.type(output.value))));
   }
   for (const auto& [key, count] : counts_) {
     const auto& [domain, op_type, opset] = key;

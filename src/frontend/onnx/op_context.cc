@@ -28,6 +28,23 @@ ValueIds OpContext::all_inputs() const {
   return present;
 }
 
+Status OpContext::expect_floats(size_t first, size_t end) const {
+  for (size_t k = first; k < std::min(end, input_count()); ++k) {
+    if (has(k) && !is_float(dtype(in(k)))) {
+      return invalid_model("input ", k, ": expected floats, got ", dtype(in(k)));
+    }
+  }
+  return ok();
+}
+
+Status OpContext::expect_numbers(size_t first, size_t end) const {
+  for (size_t k = first; k < std::min(end, input_count()); ++k) {
+    if (!has(k) || is_float(dtype(in(k))) || is_int(dtype(in(k)))) continue;
+    return invalid_model("input ", k, ": expected numbers, got ", dtype(in(k)));
+  }
+  return ok();
+}
+
 const AttributeProto* OpContext::find(std::string_view name) {
   asked_.push_back(name);
   for (const AttributeProto* attribute : node_.attributes) {

@@ -42,6 +42,9 @@ class OpContext : public Builder {
   ValueId in(size_t k) const { return has(k) ? node_.inputs[k] : ValueId(); }
   /// Those that are there.
   ValueIds all_inputs() const;
+  /// The inputs from `first` to before `end` that are there are floats, or floats or integers.
+  Status expect_floats(size_t first, size_t end) const;
+  Status expect_numbers(size_t first = 0, size_t end = kMaxDim) const;
   size_t output_count() const { return node_.proto->outputs.size(); }
   /// Whether anybody may read output k.
   bool wants(size_t k) const { return k < output_count() && !node_.proto->outputs[k].empty(); }

@@ -28,15 +28,14 @@ Expr clip(Expr x, double lo, double hi) { return min(max(x, real(x, lo)), real(x
 /// An operator with one operand and no attributes.
 template <auto kFn>
 Result<ValueIds> one(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   return only(n.map1(n.in(0), [](Expr x) { return kFn(x); }));
 }
 
 /// The same for one that exists for floats alone.
 template <auto kFn>
 Result<ValueIds> one_float(OpContext& n) {
-  if (!is_float(n.dtype(n.in(0)))) {
-    return invalid_model("expected a floating-point input, got ", n.dtype(n.in(0)));
-  }
+  TRY_STATUS(n.expect_floats(0, 1));
   return one<kFn>(n);
 }
 
@@ -58,9 +57,7 @@ struct Setting {
 
 template <class Fn>
 Result<ValueIds> activation(OpContext& n, std::initializer_list<Setting> settings, Fn fn) {
-  if (!is_float(n.dtype(n.in(0)))) {
-    return invalid_model("expected a floating-point input, got ", n.dtype(n.in(0)));
-  }
+  TRY_STATUS(n.expect_floats(0, 1));
   std::vector<double> values;
   for (const Setting& setting : settings) {
     TRY(const double value, n.attr_real(setting.name, setting.value));
@@ -106,6 +103,7 @@ Result<ValueIds> selu(OpContext& n) {
 }
 
 Result<ValueIds> shrink(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const double bias, n.attr_real("bias", 0.0));
   TRY(const double lambd, n.attr_real("lambd", 0.5));
   const DType held = n.dtype(n.in(0));
@@ -131,6 +129,7 @@ Result<ValueIds> thresholded_relu(OpContext& n) {
 }
 
 Result<ValueIds> gelu(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   static constexpr std::string_view kForms[] = {"none", "tanh"};
   TRY(const size_t form, n.attr_choice("approximate", kForms, 0));
   return only(n.map1(n.in(0), [&](Expr x) {
@@ -145,6 +144,7 @@ Result<ValueIds> gelu(OpContext& n) {
 }
 
 Result<ValueIds> prelu(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   const ValueId x = n.in(0);
   ValueId slope = n.in(1);
   // Before opset 7 a slope of one dim belongs to the channels, axis 1.
@@ -159,6 +159,7 @@ Result<ValueIds> prelu(OpContext& n) {
 }
 
 Result<ValueIds> clip_attributes(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   TRY(const double lo, n.attr_real("min", -std::numeric_limits<float>::max()));
   TRY(const double hi, n.attr_real("max", std::numeric_limits<float>::max()));
   const bool has_lo = n.has_attr("min");
@@ -171,6 +172,7 @@ Result<ValueIds> clip_attributes(OpContext& n) {
 }
 
 Result<ValueIds> clip_inputs(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   ValueId y = n.in(0);
   if (n.has(1)) {
     TRY(y, n.map2(y, n.in(1), [](Expr x, Expr lo) { return max(x, lo); }));
@@ -185,11 +187,13 @@ Result<ValueIds> clip_inputs(OpContext& n) {
 
 template <auto kFn>
 Result<ValueIds> two(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   return only(n.map2(n.in(0), n.in(1), [](Expr x, Expr y) { return kFn(x, y); }));
 }
 
 template <auto kFn>
 Result<ValueIds> two_legacy(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const ValueId y, align_legacy_operand(n, n.in(0), n.in(1)));
   return only(n.map2(n.in(0), y, [](Expr a, Expr b) { return kFn(a, b); }));
 }
@@ -202,6 +206,7 @@ constexpr auto kPow = [](Expr x, Expr y) { return pow(x, y); };
 
 /// Pow-12 and later: the exponent may have another type; the result has the base's.
 Result<ValueIds> pow_mixed(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   const DType base = n.dtype(n.in(0));
   return only(n.map(base, {n.in(0), n.in(1)}, [&](std::span<const Expr> p) {
     if (p[0].dtype() == p[1].dtype()) return pow(p[0], p[1]);
@@ -212,6 +217,7 @@ Result<ValueIds> pow_mixed(OpContext& n) {
 }
 
 Result<ValueIds> mod(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const bool truncates, n.attr_flag("fmod", false));
   if (!truncates && is_float(n.dtype(n.in(0)))) {
     return invalid_model("expected fmod = 1 for floating-point inputs");
@@ -225,6 +231,7 @@ Result<ValueIds> mod(OpContext& n) {
 
 template <auto kFn, bool kMean = false>
 Result<ValueIds> fold(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   const ValueIds xs = n.all_inputs();
   if (xs.size() != n.input_count()) return invalid_model("an input is missing");
   for (const ValueId x : xs) {

@@ -32,6 +32,7 @@ Result<ValueIds> matmul(OpContext& n) { return only(numpy_matmul(n, n.in(0), n.i
 
 /// alpha op(A) op(B) + beta C.
 Result<ValueIds> gemm(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const double alpha, n.attr_real("alpha", 1.0));
   TRY(const double beta, n.attr_real("beta", 1.0));
   TRY(const bool turn_a, n.attr_flag("transA", false));
@@ -157,7 +158,7 @@ Result<ValueId> spread(OpContext& n, ValueId x, const std::vector<int64_t>& stri
 
 /// Where output_shape or auto_pad says how large the result is, the padding follows from it.
 /// Source: ONNX ConvTranspose-11.
-Status pads_from_output(OpContext& n, ValueId x, const std::vector<int64_t>& output_padding,
+Status pads_from_output(OpContext& n, ValueId x, std::vector<int64_t>& output_padding,
                         Spatial& s) {
   TRY(const std::string auto_pad, n.attr_text("auto_pad", "NOTSET"));
   TRY(const std::vector<int64_t> shape, n.attr_ints("output_shape"));
@@ -175,6 +176,7 @@ Status pads_from_output(OpContext& n, ValueId x, const std::vector<int64_t>& out
     const int64_t wanted = shape.empty() ? *in * s.strides[k] : shape[k];
     const int64_t natural = (*in - 1) * s.strides[k] + output_padding[k] + s.reach(k);
     const int64_t total = std::max<int64_t>(natural - wanted, 0);
+    output_padding[k] += std::max<int64_t>(wanted - natural, 0);
     const int64_t half = total / 2;
     s.pads_begin[k] = auto_pad == "SAME_UPPER" ? half : total - half;
     s.pads_end[k] = total - s.pads_begin[k];
@@ -248,12 +250,14 @@ Result<ValueId> without_zero(OpContext& n, ValueId x, ValueId zero, int64_t axis
 }
 
 Result<ValueIds> matmul_integer(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
   TRY(const ValueId b, without_zero(n, n.in(1), n.in(3), n.rank(n.in(1)) - 1));
   return only(numpy_matmul(n, a, b));
 }
 
 Result<ValueIds> conv_integer(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const ValueId x, without_zero(n, n.in(0), n.in(2), -1));
   TRY(const ValueId w, without_zero(n, n.in(1), n.in(3), 0));
   return only(convolution(n, x, w, ValueId()));
@@ -275,6 +279,7 @@ Result<ValueId> joint_scale(OpContext& n, ValueId a, ValueId b, ValueId y) {
 }
 
 Result<ValueIds> qlinear_matmul(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
   TRY(const ValueId b, without_zero(n, n.in(3), n.in(5), n.rank(n.in(3)) - 1));
   TRY(const ValueId acc, numpy_matmul(n, a, b));
@@ -287,6 +292,7 @@ Result<ValueIds> qlinear_matmul(OpContext& n) {
 }
 
 Result<ValueIds> qlinear_conv(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   TRY(const ValueId x, without_zero(n, n.in(0), n.in(2), -1));
   TRY(const ValueId w, without_zero(n, n.in(3), n.in(5), 0));
   TRY(const ValueId acc, convolution(n, x, w, n.in(8)));

@@ -1,6 +1,7 @@
 // frontend/onnx/ops_logic.cc: comparisons, logic, bits, selection and type changes.
 #include "base/text.h"
 #include "frontend/onnx/ops.h"
+#include "frontend/onnx/storage.h"
 
 namespace ingot::onnx {
 namespace {
@@ -108,20 +109,24 @@ Result<ValueIds> cast_by_name(OpContext& n) {
   return unsupported("a cast to '", to_comment(to), "'");
 }
 
-/// Casts to 8-bit floats saturate unless `saturate` is 0; the core cast does what it does.
-Result<ValueIds> cast_op(OpContext& n) {
-  TRY(const DType to, n.attr_dtype("to"));
+Result<ValueIds> storage_cast(OpContext& n, DType to) {
+  static constexpr std::string_view kRoundings[] = {"up", "down", "nearest"};
   TRY(const bool saturate, n.attr_flag("saturate", true));
-  const bool overflows = bits(to) <= 8 && is_float(to) && to != DType::f4e2m1;
-  if (!saturate && overflows) return unsupported("a cast to ", to, " without saturation");
-  return only(n.cast(n.in(0), to));
+  TRY(const size_t rounding, n.attr_choice("round_mode", kRoundings, 0));
+  const DType from = n.dtype(n.in(0));
+  const bool narrow = bits(to) <= 8 && to != DType::b8;
+  if (from == to || !is_float(from) || !narrow) return only(n.cast(n.in(0), to));
+  return only(n.map(to, {n.in(0)}, [&](std::span<const Expr> p) {
+    return storable(p[0], to, {saturate, static_cast<PowerRounding>(rounding)});
+  }));
 }
 
-Result<ValueIds> cast_like(OpContext& n) {
-  TRY(const bool saturate, n.attr_flag("saturate", true));
-  if (!saturate) return unsupported("a cast without saturation");
-  return only(n.cast(n.in(0), n.dtype(n.in(1))));
+Result<ValueIds> cast_op(OpContext& n) {
+  TRY(const DType to, n.attr_dtype("to"));
+  return storage_cast(n, to);
 }
+
+Result<ValueIds> cast_like(OpContext& n) { return storage_cast(n, n.dtype(n.in(1))); }
 
 constexpr OpRow kRows[] = {
     {"And", 1, 2, 2, logic<kAnd, true>},

@@ -380,7 +380,7 @@ Result<ValueIds> depth_to_space(OpContext& n) {
     return invalid_model("expected 4 dims and a positive blocksize, got ", n.rank(x), " and ",
                          block);
   }
-  const Exprs& d = n.dims(x);
+  const Exprs d = n.dims(x);
   const Expr b = n.integer(block);
   const Expr depth = floordiv(floordiv(d[1], block), block);
   const bool dcr = mode == "DCR";
@@ -398,7 +398,7 @@ Result<ValueIds> space_to_depth(OpContext& n) {
     return invalid_model("expected 4 dims and a positive blocksize, got ", n.rank(x), " and ",
                          block);
   }
-  const Exprs& d = n.dims(x);
+  const Exprs d = n.dims(x);
   const Expr b = n.integer(block);
   const Expr h = floordiv(d[2], block);
   const Expr w = floordiv(d[3], block);

@@ -87,6 +87,7 @@ Result<ValueIds> batch_norm_training(OpContext& n, double epsilon, double moment
 }
 
 Result<ValueIds> batch_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 5));
   if (n.rank(n.in(0)) < 2) return invalid_model("expected an input of rank 2 or more");
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
   TRY(const double momentum, n.attr_real("momentum", 0.9));
@@ -101,6 +102,7 @@ Result<ValueIds> batch_norm(OpContext& n) {
 }
 
 Result<ValueIds> instance_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 3));
   const ValueId x = n.in(0);
   if (n.rank(x) < 3) return invalid_model("expected an input of rank 3 or more");
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
@@ -117,6 +119,7 @@ Result<ValueIds> instance_norm(OpContext& n) {
 /// x [N, C, ..] seen as [N, groups, C/groups, ..]; scale and bias per group (18) or channel (21).
 template <bool kPerGroup>
 Result<ValueIds> group_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 3));
   const ValueId x = n.in(0);
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
   TRY(const int64_t groups, n.attr_int("num_groups"));
@@ -160,6 +163,7 @@ Result<ValueId> normalised_dims(OpContext& n, ValueId factor, ValueId x, int64_t
 }
 
 Result<ValueIds> layer_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 3));
   const ValueId x = n.in(0);
   TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), -1));
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
@@ -179,6 +183,7 @@ Result<ValueIds> layer_norm(OpContext& n) {
 }
 
 Result<ValueIds> rms_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 2));
   const ValueId x = n.in(0);
   TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), -1));
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
@@ -193,6 +198,7 @@ Result<ValueIds> rms_norm(OpContext& n) {
 }
 
 Result<ValueIds> mean_variance_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   const ValueId x = n.in(0);
   TRY(std::vector<int64_t> axes, n.attr_ints("axes"));
   if (!n.has_attr("axes")) axes = {0, 2, 3};
@@ -205,6 +211,7 @@ Result<ValueIds> mean_variance_norm(OpContext& n) {
 }
 
 Result<ValueIds> lp_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   const ValueId x = n.in(0);
   TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), -1));
   TRY(const int64_t p, n.attr_int("p", 2));
@@ -224,6 +231,7 @@ Result<ValueIds> lp_norm(OpContext& n) {
 
 /// y = x / (bias + alpha / size * sum of squares of the neighbouring channels)^beta.
 Result<ValueIds> local_response_norm(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   const ValueId x = n.in(0);
   TRY(const double alpha, n.attr_real("alpha", 1e-4));
   TRY(const double beta, n.attr_real("beta", 0.75));

@@ -1,5 +1,6 @@
 // frontend/onnx/ops_quantize.cc: linear quantisation, per tensor, per axis and per block.
 #include "frontend/onnx/ops.h"
+#include "frontend/onnx/storage.h"
 
 namespace ingot::onnx {
 namespace {
@@ -46,6 +47,7 @@ Result<int64_t> block_size(OpContext& n) {
 
 /// y = saturate(round(x / scale) + zero); floats are not rounded to integers.
 Result<ValueIds> quantize(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
   const ValueId x = n.in(0);
   TRY(const int64_t block, block_size(n));
   TRY(const bool saturate, n.attr_flag("saturate", true));
@@ -58,8 +60,6 @@ Result<ValueIds> quantize(OpContext& n) {
   }
   n.has_attr("precision");
   n.has_attr("axis");
-  if (!saturate && is_float(held)) return unsupported("quantisation without saturation");
-  if (is_float(held) && bits(held) < 8) return unsupported("quantisation to ", held);
   TRY(const ValueId scale, spread_over(n, n.in(1), x, block));
   ValueIds xs = {x, scale};
   if (n.has(2) && !is_float(held)) {
@@ -68,7 +68,7 @@ Result<ValueIds> quantize(OpContext& n) {
   }
   return only(n.map(held, xs, [&](std::span<const Expr> p) {
     const Expr scaled = cast(p[0], DType::f32) / cast(p[1], DType::f32);
-    if (is_float(held)) return scaled;
+    if (is_float(held)) return storable(scaled, held, {.saturate = saturate});
     const Expr whole = unary(ExprKind::round, scaled);
     return p.size() > 2 ? whole + cast(p[2], DType::f32) : whole;
   }));
@@ -76,6 +76,11 @@ Result<ValueIds> quantize(OpContext& n) {
 
 /// y = (x - zero) * scale, in the type of the scale.
 Result<ValueIds> dequantize(OpContext& n) {
+  TRY_STATUS(n.expect_numbers());
+  if (n.has(2) && n.dtype(n.in(2)) != n.dtype(n.in(0))) {
+    return invalid_model("expected a zero point of ", n.dtype(n.in(0)), ", got ",
+                         n.dtype(n.in(2)));
+  }
   const ValueId x = n.in(0);
   TRY(const int64_t block, block_size(n));
   DType held = n.dtype(n.in(1));
@@ -103,6 +108,9 @@ Result<ValueIds> dequantize(OpContext& n) {
 
 /// y as u8 with scale = (max - min) / 255 over a range that includes 0. Also scale and zero point.
 Result<ValueIds> dynamic_quantize(OpContext& n) {
+  if (n.dtype(n.in(0)) != DType::f32) {
+    return invalid_model("expected f32, got ", n.dtype(n.in(0)));
+  }
   const ValueId x = n.in(0);
   const std::vector<int64_t> axes = Builder::all_axes(n.rank(x));
   TRY(const ValueId high, n.reduce(ReduceKind::max, x, axes, false));

@@ -11,9 +11,10 @@ Result<ValueId> widened(OpContext& n, ValueId x) { return n.cast(x, compute_dtyp
 using Shape = Result<ValueId> (*)(OpContext&, ValueId, const std::vector<int64_t>&, bool keepdims);
 
 /// Axes as attribute or input, keepdims, noop_with_empty_axes; the result in the type of x.
-template <Shape kBody>
+template <Shape kBody, bool kBooleans = false>
 Result<ValueIds> reduction(OpContext& n) {
   const ValueId x = n.in(0);
+  if (!kBooleans || n.dtype(x) != DType::b8) TRY_STATUS(n.expect_numbers(0, 1));
   TRY(const bool keepdims, n.attr_flag("keepdims", true));
   TRY(const bool noop_if_empty, n.attr_flag("noop_with_empty_axes", false));
   TRY(const auto given, n.axes(1, n.rank(x)));
@@ -146,6 +147,7 @@ Result<ValueIds> hardmax(OpContext& n) {
 /// a masked square, which never exists in memory once it is one loop nest.
 template <ReduceKind kKind>
 Result<ValueIds> cumulative(OpContext& n) {
+  TRY_STATUS(n.expect_numbers(0, 1));
   const ValueId x = n.in(0);
   const int64_t rank = n.rank(x);
   TRY(const bool exclusive, n.attr_flag("exclusive", false));
@@ -189,9 +191,9 @@ constexpr OpRow kRows[] = {
     {"ReduceL2", 1, 1, 2, reduction<l2>},
     {"ReduceLogSum", 1, 1, 2, reduction<log_sum>},
     {"ReduceLogSumExp", 1, 1, 2, reduction<log_sum_exp>},
-    {"ReduceMax", 1, 1, 2, reduction<maximum>},
+    {"ReduceMax", 1, 1, 2, reduction<maximum, true>},
     {"ReduceMean", 1, 1, 2, reduction<mean>},
-    {"ReduceMin", 1, 1, 2, reduction<minimum>},
+    {"ReduceMin", 1, 1, 2, reduction<minimum, true>},
     {"ReduceProd", 1, 1, 2, reduction<plain<ReduceKind::product>>},
     {"ReduceSum", 1, 1, 2, reduction<plain<ReduceKind::sum>>},
     {"ReduceSumSquare", 1, 1, 2, reduction<sum_square>},

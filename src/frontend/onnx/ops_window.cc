@@ -32,6 +32,7 @@ Result<ValueId> pool(OpContext& n, ValueId x, const Spatial& s, std::string kind
 }
 
 Result<ValueIds> max_pool(OpContext& n) {
+  TRY_STATUS(n.expect_numbers(0, 1));
   TRY(const Spatial s, pool_spatial(n));
   n.has_attr("storage_order");  // concerns the indices alone
   if (n.wants(1)) return unsupported("its output 'Indices'");
@@ -39,6 +40,7 @@ Result<ValueIds> max_pool(OpContext& n) {
 }
 
 Result<ValueIds> average_pool(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   TRY(const Spatial s, pool_spatial(n));
   TRY(const bool include_pad, n.attr_flag("count_include_pad", false));
   if (!s.open_begin.empty() && !include_pad) {
@@ -54,6 +56,7 @@ std::vector<int64_t> spatial_axes(OpContext& n, ValueId x) {
 }
 
 Result<ValueIds> global_average_pool(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   const ValueId x = n.in(0);
   if (n.rank(x) < 3) return ValueIds{x};
   TRY(const ValueId y, n.mean(x, spatial_axes(n, x), true));
@@ -61,6 +64,7 @@ Result<ValueIds> global_average_pool(OpContext& n) {
 }
 
 Result<ValueIds> global_max_pool(OpContext& n) {
+  TRY_STATUS(n.expect_numbers(0, 1));
   return only(n.reduce(ReduceKind::max, n.in(0), spatial_axes(n, n.in(0)), true));
 }
 
@@ -89,6 +93,7 @@ Result<double> read_p(OpContext& n) {
 }
 
 Result<ValueIds> global_lp_pool(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   TRY(const double p, read_p(n));
   const ValueId x = n.in(0);
   TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
@@ -100,6 +105,7 @@ Result<ValueIds> global_lp_pool(OpContext& n) {
 
 /// A sum over a window is its average, padding counted, times its size.
 Result<ValueIds> lp_pool(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
   TRY(const double p, read_p(n));
   TRY(const Spatial s, pool_spatial(n));
   TRY(const bool ceil_mode, n.attr_flag("ceil_mode", false));
