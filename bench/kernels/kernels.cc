@@ -1,12 +1,13 @@
 // bench/kernels/kernels.cc: one level's kernels as generated code calls them, and the prototypes.
 //
 // Compiled once per level with that level's -march.
-// clang-format off: the order is that of pasting.
-#include "codegen/prelude/cpu/conv.h"
-#include "codegen/prelude/cpu/gemm.h"
-#include "codegen/prelude/cpu/math.h"
+// The order of the includes is that of pasting.
+// clang-format off
 #include "codegen/prelude/cpu/types.h"
 #include "codegen/prelude/cpu/vec.h"
+#include "codegen/prelude/cpu/math.h"
+#include "codegen/prelude/cpu/gemm.h"
+#include "codegen/prelude/cpu/conv.h"
 #include "codegen/prelude/cpu/winograd.h"
 // clang-format on
 
