@@ -177,6 +177,39 @@ TEST(KernelText, BadTextIsRefused) {
   EXPECT_NE(parse_error(with_body(nested)), "");
 }
 
+TEST(KernelText, DamagedTextIsReadOrRefused) {
+  Random random(8);
+  int accepted = 0;
+  for (int k = 0; k < 3000; ++k) {
+    std::string text(kEverything);
+    for (int64_t change = random.range(1, 3); change > 0; --change) {
+      const auto at = [&] { return static_cast<size_t>(random.range(0, std::ssize(text) - 1)); };
+      switch (random.range(0, 3)) {
+        case 0:
+          text.erase(at(), static_cast<size_t>(random.range(1, 8)));
+          break;
+        case 1:
+          text[at()] = static_cast<char>(random.range(1, 255));
+          break;
+        case 2:
+          text.insert(at(), text.substr(at(), static_cast<size_t>(random.range(1, 30))));
+          break;
+        default:
+          text[at()] = "0123456789(){}[]<>-!\"."[random.range(0, 21)];
+          break;
+      }
+    }
+    const Result<Kernel> kernel = parse_kernel(text);
+    if (!kernel) continue;
+    ++accepted;
+    const std::string printed = to_text(*kernel);
+    const Result<Kernel> again = parse_kernel(printed);
+    ASSERT_TRUE(again) << to_text(again.error()) << "\n" << printed << "\nread from\n" << text;
+    ASSERT_EQ(to_text(*again), printed);
+  }
+  EXPECT_GT(accepted, 100);
+}
+
 /// Kernels built directly, for what text cannot say.
 class VerifyTest : public testing::Test {
  protected:
