@@ -86,12 +86,47 @@ TEST(GpuMath, SigmoidAtItsEnds) {
 }
 
 TEST(GpuMath, IntegerPowers) {
-  EXPECT_EQ(gpu::pow(3, 4), 81);
-  EXPECT_EQ(gpu::pow(-2, 3), -8);
-  EXPECT_EQ(gpu::pow(7, 0), 1);
-  EXPECT_EQ(gpu::pow(2, -1), 0);
-  EXPECT_EQ(gpu::pow(-1, -3), -1);
-  EXPECT_EQ(gpu::pow(i64{10}, i64{18}), 1000000000000000000ll);
+  EXPECT_EQ(gpu::power(3, 4), 81);
+  EXPECT_EQ(gpu::power(-2, 3), -8);
+  EXPECT_EQ(gpu::power(7, 0), 1);
+  EXPECT_EQ(gpu::power(2, -1), 0);
+  EXPECT_EQ(gpu::power(-1, -3), -1);
+  EXPECT_EQ(gpu::power(i64{10}, i64{18}), 1000000000000000000ll);
+}
+
+TEST(GpuMath, IntegersWrapAround) {
+  const int highest = std::numeric_limits<int>::max();
+  EXPECT_EQ(gpu::add(highest, 1), std::numeric_limits<int>::min());
+  EXPECT_EQ(gpu::mul(highest, 2), -2);
+  EXPECT_EQ(gpu::neg(static_cast<signed char>(-128)), -128);
+  EXPECT_EQ(gpu::sub<unsigned char>(3, 4), 255);
+  EXPECT_EQ(gpu::abs(std::numeric_limits<int>::min()), std::numeric_limits<int>::min());
+}
+
+TEST(GpuMath, ShiftsBeyondTheWidthShiftEverythingOut) {
+  EXPECT_EQ(gpu::shift_left(3, 4), 48);
+  EXPECT_EQ(gpu::shift_left(3, 32), 0);
+  EXPECT_EQ(gpu::shift_left(3, -1), 0);
+  EXPECT_EQ(gpu::shift_right(-8, 1), -4);
+  EXPECT_EQ(gpu::shift_right(-8, 40), -1);
+  EXPECT_EQ(gpu::shift_right(8u, 40u), 0u);
+}
+
+TEST(GpuMath, NegativeZeroIsBelowZero) {
+  EXPECT_TRUE(std::signbit(gpu::min(0.0f, -0.0f)));
+  EXPECT_TRUE(std::signbit(gpu::min(-0.0, 0.0)));
+  EXPECT_FALSE(std::signbit(gpu::max(-0.0f, 0.0f)));
+  EXPECT_EQ(gpu::max(-2.0f, -2.0f), -2.0f);
+}
+
+// 1 + 2^-11 lies between two f16 numbers; a little more must round up although f32 cannot hold it.
+TEST(GpuMath, DoublesRoundToHalvesOnce) {
+  const double above = 1.0 + 0x1p-11 + 0x1p-40;
+  EXPECT_EQ(gpu::from_f32<gpu::f16>(static_cast<float>(above)).bits, 0x3C00);
+  EXPECT_EQ(gpu::from_f32<gpu::f16>(gpu::odd_f32(above)).bits, 0x3C01);
+  EXPECT_EQ(gpu::from_f32<gpu::f16>(gpu::odd_f32(-above)).bits, 0xBC01);
+  EXPECT_EQ(gpu::from_f32<gpu::f16>(gpu::odd_f32(1e300)).bits, 0x7C00);
+  EXPECT_EQ(gpu::odd_f32(0.5), 0.5f);
 }
 
 TEST(GpuMath, SmallFloatsRoundToNearestEven) {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,24 @@
 
 namespace ingot::emu {
 
-using Location = std::source_location;
+/// Where a prelude function was called. std::source_location needs a newer clang.
+class Location {
+ public:
+  constexpr Location() = default;
+  static constexpr Location current(const char* file = __builtin_FILE(),
+                                    unsigned line = __builtin_LINE()) {
+    Location here;
+    here.file_ = file;
+    here.line_ = line;
+    return here;
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+
+ private:
+  const char* file_ = "";
+  unsigned line_ = 0;
+};
 
 /// A grid, a block, or a position in one.
 struct Dim3 {

@@ -79,7 +79,8 @@ GPU_DEVICE float to_f32(f16 x) {
   return _cvtsh_ss(x.bits);
 }
 GPU_DEVICE f16 round_to_f16(float x) {
-  return {_cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT)};
+  const __m128i halves = _mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT);
+  return {static_cast<unsigned short>(_mm_cvtsi128_si32(halves))};
 }
 
 template <class V, class T>
