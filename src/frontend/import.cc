@@ -65,7 +65,10 @@ Result<ImportedModel> import_model_with_summary(const std::filesystem::path& pat
   TRY_STATUS(add_note(expect_onnx(owner->text()), name));
   std::filesystem::path folder = options.folder.empty() ? path.parent_path() : options.folder;
   if (folder.empty()) folder = ".";
-  return add_note(onnx::import_onnx(owner->bytes(), owner, folder, options), name);
+  TRY(ImportedModel model,
+      add_note(onnx::import_onnx(owner->bytes(), owner, folder, options), name));
+  model.files.insert(model.files.begin(), {path, owner->bytes()});
+  return model;
 }
 
 Result<Graph> import_model(const std::filesystem::path& path, const ImportOptions& options) {

@@ -58,9 +58,16 @@ struct ModelSummary {
   std::vector<UnimplementedNode> unsupported;             // every one, not the first alone
 };
 
+/// A file that constants of the graph are slices of, mapped as long as the graph lives.
+struct ModelFile {
+  std::filesystem::path path;
+  std::span<const std::byte> bytes;
+};
+
 struct ImportedModel {
   Graph graph;
   ModelSummary summary;
+  std::vector<ModelFile> files;  // the model's own first; none for a model in memory
 };
 
 /// Reads the model at `path`. Nodes that nothing can be built for become `unimplemented`, so that

@@ -32,6 +32,9 @@ class ExternalFiles {
   /// length, io for a file that is missing or unreadable.
   Result<ExternalSlice> slice(const TensorProto& tensor, uint64_t size_bytes);
 
+  /// Every file that was mapped.
+  std::vector<std::pair<std::filesystem::path, std::span<const std::byte>>> mapped() const;
+
  private:
   struct File {
     std::shared_ptr<const void> owner;

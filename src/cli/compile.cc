@@ -1,0 +1,82 @@
+// cli/compile.cc: ingot compile.
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_options.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Options {
+  std::string model, output, report;
+  bool json = false;
+  CompileArguments compile;
+};
+
+Json seconds_json(const CompileReport& report, double import) {
+  const CompileSeconds& s = report.seconds;
+  return {{"import", import},       {"passes", s.passes}, {"codegen", s.codegen},
+          {"toolchain", s.toolchain}, {"tuning", 0.0},      {"write", s.write},
+          {"total", s.total + import}};
+}
+
+Json summary_json(const CompileReport& report, double import) {
+  return {{"output", report.output.string()},
+          {"kernels", report.kernels},
+          {"seconds", seconds_json(report, import)},
+          {"weight_bytes", report.weight_bytes},
+          {"code_bytes", report.code_bytes},
+          {"workspace", report.workspace}};
+}
+
+Json report_json(const CompileReport& report, double import) {
+  Json json = summary_json(report, import);
+  json["steps"] = report.steps;
+  json["kernel_names"] = report.kernel_names;
+  json["approximations"] = Json::array();
+  json["notes"] = report.notes;
+  Json passes = Json::array();
+  for (const PassRecord& pass : report.passes) {
+    passes.push_back({{"name", pass.name},
+                      {"seconds", pass.seconds},
+                      {"nodes", pass.nodes},
+                      {"skipped", pass.skipped},
+                      {"notes", pass.notes}});
+  }
+  json["passes"] = std::move(passes);
+  return json;
+}
+
+Result<int> run(const Options& options) {
+  double import = 0;
+  TRY(const CompileReport report,
+      compile_model(options.model, options.output, options.compile, &import));
+  if (!options.report.empty()) {
+    TRY_STATUS(write_atomically(options.report, report_json(report, import).dump(2) + "\n"));
+  }
+  if (options.json) {
+    print(summary_json(report, import));
+    return 0;
+  }
+  print(concat(report.output.string(), ": ", report.kernels, " kernels in ", report.steps,
+               " steps, ", format_bytes(report.code_bytes), " of code, ",
+               format_bytes(report.weight_bytes), " of weights, ",
+               fmt::format("{:.2f}", report.seconds.total + import), " s\n"));
+  return 0;
+}
+
+}  // namespace
+
+Run setup_compile(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "an .onnx file")->required();
+  app.add_option("-o,--output", options->output, "what to write")->required();
+  app.add_option("--report", options->report, "a JSON file that tells how it went");
+  app.add_flag("--json", options->json, "print the result as JSON");
+  options->compile.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,191 @@
+// cli/inspect.cc: ingot inspect, for models and for compiled models.
+#include <map>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_options.h"
+#include "passes/passes.h"
+#include "runtime/model.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  bool json = false;
+  bool graph = false;
+  DimOptions dims;
+};
+
+// ---- models ------------------------------------------------------------------------------------
+
+Json dims_json(const TensorType& type) {
+  Json dims = Json::array();
+  for (const Expr& dim : type.dims) {
+    if (const auto constant = dim.as_int()) {
+      dims.push_back(*constant);
+    } else {
+      dims.push_back(to_text(dim));
+    }
+  }
+  return dims;
+}
+
+Json port_json(const std::string& name, const Type& type) {
+  if (!type.is_tensor()) return {{"name", name}, {"type", to_text(type)}};
+  return {{"name", name},
+          {"dtype", std::string(to_text(type.tensor.dtype))},
+          {"shape", dims_json(type.tensor)}};
+}
+
+Json model_json(const ImportedModel& model) {
+  const Graph& graph = model.graph;
+  const ModelSummary& summary = model.summary;
+  Json json = {{"format", summary.format}, {"producer", summary.producer}};
+  json["inputs"] = Json::array();
+  json["outputs"] = Json::array();
+  json["dims"] = Json::array();
+  for (const GraphInput& in : graph.inputs()) {
+    json["inputs"].push_back(port_json(in.name, graph.type(in.value)));
+  }
+  for (const GraphOutput& out : graph.outputs()) {
+    json["outputs"].push_back(port_json(out.name, graph.type(out.value)));
+  }
+  for (uint32_t id = 0; id < graph.pool().symbol_count(); ++id) {
+    const Symbol& symbol = graph.pool().symbol_info(SymbolId(id));
+    json["dims"].push_back({{"name", symbol.name},
+                            {"min", symbol.range.lo},
+                            {"max", symbol.range.hi},
+                            {"at_run_time", symbol.data_dependent}});
+  }
+  Json ops = Json::object();
+  for (const OperatorCount& op : summary.operators) {
+    const std::string name = op.domain.empty() ? op.op_type : concat(op.domain, ".", op.op_type);
+    ops[name] = ops.value(name, int64_t{0}) + op.count;
+  }
+  json["ops"] = std::move(ops);
+  json["parameters"] = summary.parameters;
+  json["weight_bytes"] = summary.parameter_bytes;
+  json["unsupported"] = Json::array();
+  for (const auto& node : summary.unsupported) {
+    json["unsupported"].push_back({{"node", node.node},
+                                   {"op", node.op_type},
+                                   {"domain", node.domain},
+                                   {"opset", node.opset},
+                                   {"reason", node.reason}});
+  }
+  json["warnings"] = summary.warnings;
+  json["metadata"] = Json::object();
+  for (const auto& [key, value] : graph.metadata) json["metadata"][key] = value;
+  return json;
+}
+
+Result<int> inspect_model(const Options& options) {
+  TRY(const ImportOptions import, options.dims.parse());
+  TRY(const ImportedModel model, import_model_with_summary(options.path, import));
+  if (options.json) {
+    print(model_json(model));
+    return 0;
+  }
+  std::string text = to_text(model.summary);
+  for (uint32_t id = 0; id < model.graph.pool().symbol_count(); ++id) {
+    const Symbol& symbol = model.graph.pool().symbol_info(SymbolId(id));
+    text += symbol.data_dependent
+                ? concat("dim ", symbol.name, ": known when the model runs\n")
+                : concat("dim ", symbol.name, ": ", symbol.range.lo, "..", symbol.range.hi, "\n");
+  }
+  if (options.graph) text += to_text(model.graph);
+  print(text);
+  return 0;
+}
+
+// ---- artefacts ---------------------------------------------------------------------------------
+
+Json value_json(const ingot_value_info& info) {
+  Json shape = Json::array();
+  for (int32_t k = 0; k < info.rank; ++k) {
+    const ingot_dim_info& dim = info.dims[k];
+    if (dim.value >= 0) {
+      shape.push_back(dim.value);
+    } else {
+      shape.push_back(dim.text);
+    }
+  }
+  const auto dtype = dtype_from_onnx(info.dtype);
+  return {{"name", info.name},
+          {"dtype", dtype ? std::string(to_text(*dtype)) : concat(info.dtype)},
+          {"shape", shape}};
+}
+
+std::string value_text(std::string_view kind, const Json& value) {
+  std::vector<std::string> dims;
+  for (const Json& dim : value["shape"]) dims.push_back(dim.is_string() ? dim.get<std::string>() : dim.dump());
+  return concat(kind, ": ", value["name"].get<std::string>(), ": ", value["dtype"].get<std::string>(),
+                "[", join(dims, ", "), "]\n");
+}
+
+Result<int> inspect_artifact(const Options& options) {
+  ingot_open_options open = INGOT_INIT(ingot_open_options);
+  open.describe_only = 1;
+  TRY(const LoadedModel model, LoadedModel::open(options.path, open));
+  const ingot_description& d = model.description();
+  Json json = {{"name", d.name},
+               {"hash", d.hash},
+               {"target", d.target},
+               {"toolchain", d.toolchain},
+               {"inputs", Json::array()},
+               {"outputs", Json::array()},
+               {"dims", Json::array()},
+               {"ops", Json::object()},
+               {"parameters", 0},
+               {"weight_bytes", d.weight_bytes},
+               {"unsupported", Json::array()},
+               {"warnings", Json::array()}};
+  std::string text = concat("model ", d.name, ", ", d.target, ", made with ", d.toolchain, "\n");
+  for (uint32_t k = 0; k < d.input_count; ++k) {
+    json["inputs"].push_back(value_json(model.input(k)));
+    text += value_text("input", json["inputs"].back());
+  }
+  for (uint32_t k = 0; k < d.output_count; ++k) {
+    json["outputs"].push_back(value_json(model.output(k)));
+    text += value_text("output", json["outputs"].back());
+  }
+  for (uint32_t k = 0; k < d.symbol_count; ++k) {
+    const ingot_symbol_info& s = model.symbol(k);
+    json["dims"].push_back({{"name", s.name}, {"min", s.min}, {"max", s.max}});
+    text += concat("dim ", s.name, ": ", s.min, "..", s.max, "\n");
+  }
+  text += concat("weights: ", format_bytes(d.weight_bytes), "\n");
+  // The checksum of weights that can be found is compared; a damaged file is an error.
+  ingot_open_options whole = INGOT_INIT(ingot_open_options);
+  whole.verify_weights = 1;
+  auto opened = LoadedModel::open(options.path, whole);
+  json["weights_ok"] = static_cast<bool>(opened);
+  if (!opened && opened.error().code != Code::kWrongTarget) return opened.error();
+  if (options.json) {
+    print(json);
+  } else {
+    print(text);
+  }
+  return 0;
+}
+
+Result<int> run(const Options& options) {
+  TRY(const MappedFile file, MappedFile::open(options.path));
+  return file.text().starts_with("\x7f" "ELF") ? inspect_artifact(options)
+                                               : inspect_model(options);
+}
+
+}  // namespace
+
+Run setup_inspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->path, "an .onnx file or a compiled model")->required();
+  app.add_flag("--json", options->json, "print the result as JSON");
+  app.add_flag("--graph", options->graph, "print the graph's text form");
+  options->dims.add_to(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace ingot::cli

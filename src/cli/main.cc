@@ -1,0 +1,104 @@
+// cli/main.cc: the program `ingot`: its commands, errors and exit statuses.
+#include <csignal>
+#include <cstdlib>
+#include <iterator>
+#include <new>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace ingot::cli {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"compile", "make a shared library of a model", "ingot compile model.onnx -o model.so",
+     setup_compile},
+    {"inspect", "show what is in a model or a compiled model", "ingot inspect model.onnx",
+     setup_inspect},
+    {"doctor", "show compilers, processor and folders, and what is missing", "ingot doctor",
+     setup_doctor},
+};
+
+std::atomic<bool> interrupt_seen = false;
+volatile int interrupt_flag = 0;
+
+extern "C" void on_interrupt(int) {
+  interrupt_seen = true;
+  interrupt_flag = 1;
+  // A second one ends the program at once.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+int report(const Error& error) {
+  std::fprintf(stderr, "ingot: %s\n", to_text(error).c_str());
+  return exit_status(error.code);
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app("Casts trained networks into native code.", "ingot");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ingot 0.1");
+  std::vector<std::pair<CLI::App*, Run>> runs;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->footer(concat("Example:\n  ", command.example));
+    runs.emplace_back(sub, command.setup(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "ingot: %s\nRun with --help for more information.\n", error.what());
+    return exit_status(Code::kInvalidArgument);
+  }
+  for (const auto& [sub, run] : runs) {
+    if (!sub->parsed()) continue;
+    const auto status = run();
+    if (status) return *status;
+    if (interrupted()) return exit_status(Code::kCancelled);
+    return report(status.error());
+  }
+  return exit_status(Code::kInternal);
+}
+
+}  // namespace
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print(const Json& json) { print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
+
+void warn(const std::string& text) { std::fprintf(stderr, "ingot: warning: %s\n", text.c_str()); }
+
+const std::atomic<bool>& interrupted() { return interrupt_seen; }
+const volatile int* interrupted_flag() { return &interrupt_flag; }
+
+std::filesystem::path cache_folder() {
+  if (const char* chosen = std::getenv("INGOT_CACHE_DIR"); chosen != nullptr && *chosen != 0) {
+    return chosen;
+  }
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg != nullptr && *xdg != 0) return std::filesystem::path(xdg) / "ingot";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != 0) return std::filesystem::path(home) / ".cache/ingot";
+  return {};
+}
+
+std::string requested_compiler() {
+  const char* chosen = std::getenv("INGOT_CXX");
+  return chosen == nullptr ? "" : chosen;
+}
+
+}  // namespace ingot::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, ingot::cli::on_interrupt);
+  std::signal(SIGTERM, ingot::cli::on_interrupt);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return ingot::cli::run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("ingot: out of memory\n", stderr);
+    return ingot::exit_status(ingot::Code::kResourceExhausted);
+  }
+}

@@ -1,0 +1,215 @@
+// cli/model_options.cc: parses options of models and compilations; compiles into the cache.
+#include "cli/model_options.h"
+
+#include <chrono>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "target/target.h"
+
+namespace ingot::cli {
+namespace {
+
+/// "NAME=REST". Errors: invalid_argument.
+Result<std::pair<std::string, std::string>> split_assignment(const std::string& text,
+                                                             std::string_view option,
+                                                             std::string_view form) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    return invalid_argument(option, ": expected ", form, ", got '", text, "'");
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+Result<int64_t> parse_size(std::string_view text, std::string_view option, const std::string& all) {
+  const auto value = parse_int(trim(text));
+  if (!value || *value < 0 || *value > kMaxDim) {
+    return invalid_argument(option, ": expected sizes from 0 to ", kMaxDim, ", got '", all, "'");
+  }
+  return *value;
+}
+
+Result<Range> parse_range(const std::string& text, const std::string& all) {
+  // Points behind the range only choose what is tuned.
+  const std::string_view first = split(text, ',')[0];
+  const size_t dots = first.find("..");
+  if (dots == std::string_view::npos) {
+    TRY(const int64_t value, parse_size(first, "--dim", all));
+    return Range{value, value};
+  }
+  TRY(const int64_t lo, parse_size(first.substr(0, dots), "--dim", all));
+  TRY(const int64_t hi, parse_size(first.substr(dots + 2), "--dim", all));
+  if (lo > hi) return invalid_argument("--dim: expected LO <= HI, got '", all, "'");
+  return Range{lo, hi};
+}
+
+constexpr std::string_view kDimForm = "NAME=VALUE, NAME=LO..HI or NAME=LO..HI,POINT,...";
+
+Result<EmitKind> parse_emit(const std::string& text) {
+  if (text == "so") return EmitKind::shared_library;
+  if (text == "static") return EmitKind::static_library;
+  if (text == "source") return EmitKind::source;
+  return invalid_argument("--emit: expected so, static or source, got '", text, "'");
+}
+
+Result<WeightsChoice> parse_weights(const std::string& text) {
+  if (text == "auto") return WeightsChoice::automatic;
+  if (text == "embedded") return WeightsChoice::embedded;
+  if (text == "separate") return WeightsChoice::separate;
+  if (text == "stripped") return WeightsChoice::stripped;
+  return invalid_argument("--weights: expected auto, embedded, separate or stripped, got '", text,
+                          "'");
+}
+
+}  // namespace
+
+void DimOptions::add_to(CLI::App& app) {
+  app.add_option("--dim", dims, "a dimension: NAME=VALUE or NAME=LO..HI[,POINT...]")
+      ->allow_extra_args(false);
+  app.add_option("--input-shape", shapes, "the shape of an input: NAME=1,3,224,224")
+      ->allow_extra_args(false);
+}
+
+Result<ImportOptions> DimOptions::parse() const {
+  ImportOptions options;
+  for (const std::string& text : dims) {
+    TRY(auto named, split_assignment(text, "--dim", kDimForm));
+    TRY(const Range range, parse_range(named.second, text));
+    options.dims[named.first] = range;
+  }
+  for (const std::string& text : shapes) {
+    TRY(auto named, split_assignment(text, "--input-shape", "NAME=SIZE,SIZE,..."));
+    std::vector<std::optional<int64_t>> sizes;
+    for (std::string_view part : split(named.second, ',')) {
+      if (trim(part) == "?") {
+        sizes.push_back(std::nullopt);
+        continue;
+      }
+      TRY(const int64_t size, parse_size(part, "--input-shape", text));
+      sizes.push_back(size);
+    }
+    options.shapes[named.first] = std::move(sizes);
+  }
+  return options;
+}
+
+Result<std::map<std::string, int64_t>> DimOptions::values() const {
+  std::map<std::string, int64_t> result;
+  for (const std::string& text : dims) {
+    TRY(auto named, split_assignment(text, "--dim", "NAME=VALUE"));
+    TRY(const int64_t value, parse_size(named.second, "--dim", text));
+    result[named.first] = value;
+  }
+  return result;
+}
+
+void CompileArguments::add_to(CLI::App& app) {
+  dims.add_to(app);
+  app.add_option("--target", target, "cpu, cuda:ARCH or hip:ARCH")->capture_default_str();
+  app.add_option("--cpu", cpus, "native, x86-64, x86-64-v3, x86-64-v4; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--precision", precision, "fp32")->capture_default_str();
+  app.add_flag("--fast-math", fast_math, "allow approximations (none are made so far)");
+  app.add_option("--weights", weights, "auto, embedded, separate or stripped")
+      ->capture_default_str();
+  app.add_option("--emit", emit, "so, static or source")->capture_default_str();
+  app.add_flag("--updatable", updatable, "keep constants replaceable at run time");
+  app.add_option("--tune", tune, "off, or seconds")->capture_default_str();
+  app.add_option("--tuning-db", tuning_db, "file of tuning records");
+  app.add_option("--threads", threads, "compile jobs; 0: one per processor")->capture_default_str();
+  app.add_option("--dump-after", dump_after, "write the graph after a pass")
+      ->allow_extra_args(false);
+  app.add_option("--dump-dir", dump_directory, "folder for --dump-after");
+  app.add_option("--disable-pass", disabled, "leave out a pass or rule")->allow_extra_args(false);
+  app.add_option("--keep-source", keep_source, "folder for the generated sources");
+}
+
+Result<CompileOptions> CompileArguments::parse() const {
+  CompileOptions options;
+  TRY(options.target, make_target(target, cpus));
+  TRY(options.emit, parse_emit(emit));
+  TRY(options.weights, parse_weights(weights));
+  if (precision != "fp32") {
+    return unsupported("--precision ", precision, ": this version computes in fp32");
+  }
+  if (tune != "off" && !parse_number(tune)) {
+    return invalid_argument("--tune: expected off or seconds, got '", tune, "'");
+  }
+  if (tune != "off") return unsupported("--tune: this version has nothing to tune yet");
+  if (threads < 0) return invalid_argument("--threads: expected 0 or more, got ", threads);
+  if (!dump_after.empty() && dump_directory.empty()) {
+    return invalid_argument("--dump-after: expected --dump-dir as well");
+  }
+  options.updatable = updatable;
+  options.threads = threads;
+  options.keep_source = keep_source;
+  options.disabled_passes.insert(disabled.begin(), disabled.end());
+  options.dump_after.insert(dump_after.begin(), dump_after.end());
+  options.dump_directory = dump_directory;
+  options.cancel = &interrupted();
+  const auto cache = cache_folder();
+  if (!cache.empty()) options.cache = cache / "objects";
+  TRY(options.toolchain, find_toolchain(requested_compiler()));
+  return options;
+}
+
+Result<CompileReport> compile_model(const std::filesystem::path& model,
+                                    const std::filesystem::path& output,
+                                    const CompileArguments& arguments, double* seconds_import) {
+  const auto start = std::chrono::steady_clock::now();
+  TRY(CompileOptions options, arguments.parse());
+  TRY(const ImportOptions import, arguments.dims.parse());
+  TRY(ImportedModel imported, import_model_with_summary(model, import));
+  if (!imported.files.empty()) options.model_hash = to_text(hash_bytes(imported.files[0].bytes));
+  options.source_of = [&](const ConstantData& data) -> std::optional<ConstantSource> {
+    // Constants are slices of mapped files, so the address tells where the bytes lie.
+    for (const ModelFile& file : imported.files) {
+      const std::byte* first = file.bytes.data();
+      const std::byte* at = data.bytes.data();
+      if (std::less_equal<>()(first, at) &&
+          std::less_equal<>()(at + data.bytes.size(), first + file.bytes.size())) {
+        return ConstantSource{file.path, static_cast<uint64_t>(at - first)};
+      }
+    }
+    return std::nullopt;
+  };
+  *seconds_import = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return add_note(compile(std::move(imported.graph), output, options), model.string());
+}
+
+Result<std::filesystem::path> compiled(const std::filesystem::path& path,
+                                       const CompileArguments& arguments) {
+  TRY(const MappedFile file, MappedFile::open(path));
+  if (file.text().starts_with("\x7f" "ELF")) return path;
+  const auto cache = cache_folder();
+  if (cache.empty()) {
+    return io_error(path.string(), ": no cache folder to compile it into: set INGOT_CACHE_DIR");
+  }
+  Hasher hasher;
+  hasher.add(file.bytes());
+  hasher.add_field(std::filesystem::absolute(path).string());
+  for (const auto* list : {&arguments.dims.shapes, &arguments.cpus, &arguments.disabled}) {
+    for (const std::string& text : *list) hasher.add_field(text);
+    hasher.add_field("");
+  }
+  hasher.add_field(to_text(Target{{host_level()}}));
+  hasher.add_field(requested_compiler());
+  std::error_code failed;
+  std::filesystem::create_directories(cache / "models", failed);
+  if (failed) return io_error(cache.string(), ": cannot be made: ", failed.message());
+  const auto library = cache / "models" / concat(to_text(hasher.finish()), ".so");
+  if (std::filesystem::exists(library)) return library;
+  double seconds = 0;
+  // The dims given are those of the run; the library takes all that the model allows.
+  CompileArguments whole = arguments;
+  whole.dims.dims.clear();
+  TRY_STATUS([&]() -> Status {
+    TRY(const auto report, compile_model(path, library, whole, &seconds));
+    (void)report;
+    return ok();
+  }());
+  return library;
+}
+
+}  // namespace ingot::cli
