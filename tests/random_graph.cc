@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernel/stmt.h"
 #include "ops/broadcast_to.h"
@@ -29,6 +30,40 @@ using namespace ops;
 
 constexpr double kMaxElements = 600;  // of one value, with symbols at their largest
 constexpr double kMaxMagnitude = 1e12;
+
+bool has_symbolic_attributes(const OpRef& op) {
+  bool found = false;
+  for (size_t k = 0; k < op.def().fields.size(); ++k) {
+    const Attribute attribute = op.attribute(k);
+    Exprs exprs;
+    if (const auto* expr = std::get_if<Expr>(&attribute)) exprs = {*expr};
+    if (const auto* several = std::get_if<Exprs>(&attribute)) exprs = *several;
+    if (std::holds_alternative<GraphRef>(attribute)) return true;
+    for (const Expr root : exprs) {
+      if (!root) continue;
+      for_each(root, [&](Expr e) { found = found || e.kind() == ExprKind::symbol; });
+    }
+  }
+  return found;
+}
+
+/// Values of the symbols for which the graph's assumptions hold.
+std::vector<int64_t> random_symbols(const Graph& g, Random& rng) {
+  std::vector<int64_t> symbols(g.pool().symbol_count());
+  for (int attempt = 0; attempt < 10000; ++attempt) {
+    for (size_t k = 0; k < symbols.size(); ++k) {
+      const Symbol& symbol = std::as_const(g.pool()).symbol_info(SymbolId(k));
+      const int64_t hi = std::min<int64_t>(symbol.range.hi, symbol.range.lo + 8);
+      symbols[k] = rng.range(symbol.range.lo, hi) / symbol.divisor * symbol.divisor;
+    }
+    const bool holds = std::ranges::all_of(g.assumptions(), [&](const Assumption& assumption) {
+      return evaluate_dim(assumption.a, symbols) == evaluate_dim(assumption.b, symbols);
+    });
+    if (holds) return symbols;
+  }
+  CHECK(false, "random_graph: no symbols satisfy the assumptions of\n", to_text(g));
+  return symbols;
+}
 
 class Generator {
  public:
@@ -315,8 +350,8 @@ class Generator {
     }
     const auto depth = dims(x).back().as_int();
     if (!depth) {
-      std::vector<int64_t> order = random_order(rank(x));
-      for (size_t a = 0; a < order.size(); ++a) order[a] = static_cast<int64_t>(a);
+      std::vector<int64_t> order(static_cast<size_t>(rank(x)));
+      std::iota(order.begin(), order.end(), 0);
       std::swap(order[order.size() - 1], order[order.size() - 2]);
       const auto turned = add(Transpose{order}, {x});
       return turned ? try_keep(add(MatMul{}, {x, *turned})) : void();
@@ -389,6 +424,7 @@ class Generator {
     if (rank(x) == 0) return unary();
     const int64_t axis = rng_.range(0, rank(x) - 1);
     const int64_t most = dims(x)[static_cast<size_t>(axis)].as_int().value_or(1);
+    if (most < 1) return unary();
     std::vector<int64_t> chosen;
     for (int64_t k = rng_.range(1, 3); k > 0; --k) chosen.push_back(rng_.range(-most, most - 1));
     const ValueId index = chosen.size() == 1 && rng_.chance(0.7)
@@ -444,6 +480,7 @@ class Generator {
     const OpDef& def = *rng_.pick(all_ops());
     if (def.name == Constant::kName || def.name == Unimplemented::kName) return;
     const OpDef::AnySample drawn = def.sample(rng_, pool_);
+    if (has_symbolic_attributes(drawn.op)) return;  // which may ask for relations between symbols
     std::vector<ValueId> inputs;
     for (size_t k = 0; k < drawn.inputs.size(); ++k) {
       const Type& type = drawn.inputs[k];
@@ -497,12 +534,7 @@ RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options) {
 std::vector<Tensor> random_inputs(const RandomGraph& random, uint64_t seed) {
   Random rng(seed);
   const Graph& g = random.graph;
-  std::vector<int64_t> symbols(g.pool().symbol_count());
-  for (size_t k = 0; k < symbols.size(); ++k) {
-    const Symbol& symbol = std::as_const(g.pool()).symbol_info(SymbolId(k));
-    const int64_t hi = std::min<int64_t>(symbol.range.hi, symbol.range.lo + 8);
-    symbols[k] = rng.range(symbol.range.lo, hi) / symbol.divisor * symbol.divisor;
-  }
+  const std::vector<int64_t> symbols = random_symbols(g, rng);
   std::vector<Tensor> inputs;
   for (size_t k = 0; k < g.inputs().size(); ++k) {
     const TensorType& type = g.tensor(g.inputs()[k].value);

@@ -61,6 +61,7 @@ std::string text_of(const std::vector<T>& values) {
   return out + "]";
 }
 std::string text_of(Expr value) {
+  if (!value) return "``";
   return concat("`", params_text(std::span(&value, 1)), value, "`");
 }
 std::string text_of(const Exprs& values) {

@@ -430,6 +430,7 @@ class Parser {
         lexer_.accept("`");
         TRY(std::string_view text, lexer_.until_mark("`"));
         TRY(const auto params, parse_params(text, lexer_));
+        if (trim(text).empty()) return Attribute(Expr());
         TRY(const Expr expr, parse_value_expr(text, pool, params));
         return Attribute(expr);
       }

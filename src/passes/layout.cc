@@ -38,6 +38,7 @@ using ops::Transpose;
 
 using Order = std::vector<int64_t>;
 
+constexpr int kMaxRounds = 8;        // of moving and tidying in turn; two do nearly always
 constexpr int64_t kTypicalDim = 32;  // what an unknown dim counts as when costs are compared
 
 size_t at(int64_t axis) {
@@ -295,18 +296,20 @@ std::optional<ValueId> transpose_to_reshape(Rewriter& r, NodeId root) {
 }
 
 constexpr std::array kSinkRules = {
-    Rule{"sink_pointwise", sink_pointwise, "pointwise(transpose(x), c) -> transpose(pointwise)"},
-    Rule{"sink_concat", sink_concat, "concat(transpose(x), transpose(y)) -> transpose(concat)"},
-    Rule{"sink_softmax", sink_softmax, "softmax(transpose(x)) -> transpose(softmax(x))"},
-    Rule{"sink_reduce", sink_reduce, "reduce(transpose(x)) -> transpose(reduce(x))"},
-    Rule{"sink_arg_reduce", sink_arg_reduce,
-         "arg_reduce(transpose(x)) -> transpose(arg_reduce(x))"},
-    Rule{"sink_slice", sink_slice, "slice(transpose(x)) -> transpose(slice(x))"},
-    Rule{"sink_pad", sink_pad, "pad(transpose(x)) -> transpose(pad(x))"},
+    Rule{"sink_pointwise", sink_pointwise, "pointwise(transpose(x), c) -> transpose(pointwise)",
+         false},
+    Rule{"sink_concat", sink_concat, "concat(transpose(x), transpose(y)) -> transpose(concat)",
+         false},
+    Rule{"sink_softmax", sink_softmax, "softmax(transpose(x)) -> transpose(softmax(x))", false},
+    Rule{"sink_reduce", sink_reduce, "reduce(transpose(x)) -> transpose(reduce(x))", false},
+    Rule{"sink_arg_reduce", sink_arg_reduce, "arg_reduce(transpose(x)) -> transpose(arg_reduce(x))",
+         false},
+    Rule{"sink_slice", sink_slice, "slice(transpose(x)) -> transpose(slice(x))", false},
+    Rule{"sink_pad", sink_pad, "pad(transpose(x)) -> transpose(pad(x))", false},
     Rule{"sink_broadcast", sink_broadcast,
-         "broadcast_to(transpose(x)) -> transpose(broadcast_to(x))"},
-    Rule{"permute_rows", permute_rows,
-         "flatten(transpose(x)) W -> flatten(x) (rows of W permuted)"},
+         "broadcast_to(transpose(x)) -> transpose(broadcast_to(x))", false},
+    Rule{"permute_rows", permute_rows, "flatten(transpose(x)) W -> flatten(x) (rows of W permuted)",
+         false},
 };
 
 constexpr std::array kEndRules = {
@@ -348,30 +351,42 @@ TransposeCost count_transposes(const Graph& graph) {
   return cost;
 }
 
+/// All that can move has moved; what is left of it are reshapes where that is enough.
+Graph sink_transposes(Graph graph, const PassContext& context) {
+  const auto sink_rules = with_canonical(kSinkRules);
+  const auto end_rules = with_canonical(kEndRules);
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const size_t moves = apply_rules(graph, sink_rules, context);
+    graph.compact();
+    cse(graph, context);
+    const size_t ends = apply_rules(graph, end_rules, context);
+    graph.compact();
+    if (moves + ends == 0) break;
+  }
+  return graph;
+}
+
 }  // namespace
 
 void layout(Graph& graph, const PassContext& context) {
   Graph plain = graph;
-  const auto end_rules = with_canonical(kEndRules);
-  apply_rules(plain, end_rules, context);
+  apply_rules(plain, with_canonical(kEndRules), context);
   plain.compact();
-
-  apply_rules(graph, with_canonical(kSinkRules), context);
-  graph.compact();
-  cse(graph, context);
-  apply_rules(graph, end_rules, context);
-  graph.compact();
-
-  TransposeCost cost = count_transposes(graph);
   const TransposeCost plain_cost = count_transposes(plain);
+
+  // Moving is preferred where it costs nothing: what follows a convolution directly can be folded
+  // into it. Once more from the plain form, whose reshapes let other transposes pass.
+  Graph moved = sink_transposes(std::move(graph), context);
+  TransposeCost cost = count_transposes(moved);
   if (cost.elements > plain_cost.elements) {
-    graph = std::move(plain);
-    cost = plain_cost;
+    moved = sink_transposes(plain, context);
+    cost = count_transposes(moved);
   }
-  if (cost.nodes > 0) {
-    context.note(
-        concat(cost.nodes, cost.nodes == 1 ? " transpose is" : " transposes are", " left"));
-  }
+  const bool pays = cost.elements <= plain_cost.elements;
+  graph = pays ? std::move(moved) : std::move(plain);
+  const size_t left = pays ? cost.nodes : plain_cost.nodes;
+  if (left > 0)
+    context.note(concat(left, left == 1 ? " transpose is" : " transposes are", " left"));
 }
 
 }  // namespace ingot

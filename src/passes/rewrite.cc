@@ -62,20 +62,22 @@ class RewriteDriver {
         CHECK(rewriter_.added_.empty(), rule.name, ": added nodes, but replaced nothing");
         continue;
       }
-      replace(root, *result);
+      replace(root, *result, rule.joins);
       return true;
     }
     return false;
   }
 
-  void replace(NodeId root, ValueId result) {
+  void replace(NodeId root, ValueId result, bool joins) {
     const ValueId old = graph_.node(root).outputs[0];
     if (graph_.value(result).name.empty()) graph_.set_value_name(result, graph_.value(old).name);
     graph_.replace_uses(old, result);
     std::vector<ValueId> touched;
     for (const NodeId died : graph_.remove_if_unused(root)) {
       const Node& node = graph_.node(died);
-      for (const NodeId added : rewriter_.added_) graph_.add_provenance(added, node.provenance);
+      for (const NodeId added : rewriter_.added_) {
+        if (joins) graph_.add_provenance(added, node.provenance);
+      }
       for (const ValueId input : node.inputs) {
         if (input.valid()) touched.push_back(input);
       }

@@ -68,6 +68,9 @@ struct Rule {
   std::string_view name;
   std::optional<ValueId> (*apply)(Rewriter& rewriter, NodeId root);
   std::string_view doc;  // "reshape(reshape(x)) -> reshape(x)"
+  /// Whether the new nodes also stand for the others that go away with the root. Not for rules that
+  /// only change the order of two ops.
+  bool joins = true;
 };
 
 /// Applies rules until none does, at most some hundred times per node (a note says so then). Rules
