@@ -4,7 +4,8 @@
 //   bench_kernels [v3|v4] [gemm|conv]
 //
 // One thread, hot weights. Each round runs the contenders one after the other and times the peak
-// beside them; the fastest call of each counts, so a neighbour on the machine hurts all alike.
+// beside them; the fastest run of each unit of work counts, so a neighbour on the machine hurts
+// all alike, and a time slice lost to it hurts nobody.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -45,28 +47,41 @@ float* pattern(i64 floats, int period) {
   return p;
 }
 
+/// Something to time: `units` calls make the whole.
+struct Contender {
+  i64 units;
+  std::function<void(i64 unit)> call;
+};
+
 /// The rates of the fastest calls, in flops per second: first of the peak, then of the contenders.
 std::vector<double> rates(const Kernels& kernels, double flops,
-                          const std::vector<std::function<void()>>& contenders) {
+                          const std::vector<Contender>& contenders) {
   constexpr int kRounds = 20;
   constexpr double kSeconds = 0.003;
-  std::vector<double> best(contenders.size() + 1, 0.0);
-  const auto time = [&](double work, size_t at, const auto& call) {
-    const double start = now();
-    call();
-    best[at] = std::max(best[at], work / (now() - start));
-  };
+  double peak = 0;
   const double peak_flops = kernels.peak();
+  std::vector<std::vector<double>> best;  // seconds of each unit
+  for (const Contender& c : contenders) best.emplace_back(static_cast<size_t>(c.units), 1e9);
   for (int round = 0; round < kRounds; ++round) {
-    time(peak_flops, 0, kernels.peak);
+    const double peak_start = now();
+    kernels.peak();
+    peak = std::max(peak, peak_flops / (now() - peak_start));
     for (size_t i = 0; i < contenders.size(); ++i) {
       const double end = now() + kSeconds;
       do {
-        time(flops, i + 1, contenders[i]);
+        for (size_t unit = 0; unit < best[i].size(); ++unit) {
+          const double start = now();
+          contenders[i].call(static_cast<i64>(unit));
+          best[i][unit] = std::min(best[i][unit], now() - start);
+        }
       } while (now() < end);
     }
   }
-  return best;
+  std::vector<double> result = {peak};
+  for (const std::vector<double>& seconds : best) {
+    result.push_back(flops / std::accumulate(seconds.begin(), seconds.end(), 0.0));
+  }
+  return result;
 }
 
 void print_row(const char* shape, const std::vector<double>& best, bool prototype, bool winograd) {
@@ -91,9 +106,12 @@ void bench_gemm(const Kernels& kernels, const Buffers& buffers) {
          has_prototype ? " prototype % | ratio |" : "");
   printf("|---|---|---|%s\n", has_prototype ? "---|---|" : "");
   for (const GemmShape& s : kShapes) {
-    std::vector<std::function<void()>> contenders = {[&] { kernels.gemm(s, buffers); }};
+    const i64 panels = (s.n + 63) / 64;
+    std::vector<Contender> contenders = {{panels, [&](i64 p) { kernels.gemm(s, buffers, p); }}};
     const bool prototype = has_prototype && s.n % 64 == 0;
-    if (prototype) contenders.push_back([&] { kernels.prototype_gemm(s, buffers); });
+    if (prototype) {
+      contenders.push_back({panels, [&](i64 p) { kernels.prototype_gemm(s, buffers, p); }});
+    }
     const double flops = 2.0 * static_cast<double>(s.m * s.n * s.k);
     char name[40];
     snprintf(name, sizeof name, "%lld,%lld,%lld", static_cast<long long>(s.m),
@@ -116,10 +134,16 @@ void bench_conv(const Kernels& kernels, const Buffers& buffers) {
   printf("|---|---|---|%s%s\n", has_prototype ? "---|---|" : "",
          kernels.winograd != nullptr ? "---|" : "");
   for (const ConvShape& s : kShapes) {
-    std::vector<std::function<void()>> contenders = {[&] { kernels.conv(s, buffers); }};
-    if (has_prototype) contenders.push_back([&] { kernels.prototype_conv(s, buffers); });
+    const i64 panels = s.oc / 64;
+    std::vector<Contender> contenders = {{panels, [&](i64 p) { kernels.conv(s, buffers, p); }}};
+    if (has_prototype) {
+      contenders.push_back({panels, [&](i64 p) { kernels.prototype_conv(s, buffers, p); }});
+    }
     const bool winograd = kernels.winograd != nullptr && s.k == 3 && s.stride == 1;
-    if (winograd) contenders.push_back([&] { kernels.winograd(s, buffers); });
+    if (winograd) {
+      contenders.push_back(
+          {kernels.winograd_units(s), [&](i64 unit) { kernels.winograd(s, buffers, unit); }});
+    }
     char name[60];
     snprintf(name, sizeof name, "%lld %lld>%lld %lldx%lld/%lld", static_cast<long long>(s.size),
              static_cast<long long>(s.c), static_cast<long long>(s.oc), static_cast<long long>(s.k),

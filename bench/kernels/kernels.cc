@@ -41,17 +41,17 @@ double peak() {
 }
 
 template <class KT, class NT>
-void gemm_of(const bench::GemmShape& s, const bench::Buffers& b, KT k, NT size_n) {
-  gemm(0, s.m, 0, panel_count(size_n), k, size_n, b.a, k, b.b,
+void gemm_of(const bench::GemmShape& s, const bench::Buffers& b, i64 unit, KT k, NT size_n) {
+  gemm(0, s.m, unit, unit + 1, k, size_n, b.a, k, b.b,
        [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
          store_partial(b.c + m * size_n + n, acc + load_partial(b.bias + n, lanes), lanes);
        });
 }
-void gemm_kernel(const bench::GemmShape& s, const bench::Buffers& b) {
+void gemm_kernel(const bench::GemmShape& s, const bench::Buffers& b, i64 unit) {
   // The short sums are literal, as generated code writes them.
-  if (s.k == 64) return gemm_of(s, b, Lit<64>{}, Lit<64>{});
-  if (s.k == 256) return gemm_of(s, b, Lit<256>{}, Lit<1024>{});
-  gemm_of(s, b, s.k, s.n);
+  if (s.k == 64) return gemm_of(s, b, unit, Lit<64>{}, Lit<64>{});
+  if (s.k == 256) return gemm_of(s, b, unit, Lit<256>{}, Lit<1024>{});
+  gemm_of(s, b, unit, s.k, s.n);
 }
 
 ConvShape shape_of(const bench::ConvShape& s) {
@@ -62,15 +62,21 @@ ConvShape shape_of(const bench::ConvShape& s) {
   return c;
 }
 
-void conv_kernel(const bench::ConvShape& s, const bench::Buffers& b) {
-  conv2d(shape_of(s), 0, s.out() * s.out(), 0, panel_count(s.oc), s.oc, b.a, b.b,
+void conv_kernel(const bench::ConvShape& s, const bench::Buffers& b, i64 unit) {
+  conv2d(shape_of(s), 0, s.out() * s.out(), unit, unit + 1, s.oc, b.a, b.b,
          [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
            store_partial(b.c + m * s.oc + n, acc + load_partial(b.bias + n, lanes), lanes);
          });
 }
 
-void winograd_kernel(const bench::ConvShape& s, const bench::Buffers& b) {
-  winograd(shape_of(s), 0, winograd_rows(s.out()), s.oc, b.a, b.b, b.scratch,
+i64 winograd_units(const bench::ConvShape& s) {
+  const i64 block = winograd_block_rows(s.out());
+  return (winograd_rows(s.out()) + block - 1) / block;
+}
+void winograd_kernel(const bench::ConvShape& s, const bench::Buffers& b, i64 unit) {
+  const i64 block = winograd_block_rows(s.out()), rows = winograd_rows(s.out());
+  const i64 end = (unit + 1) * block < rows ? (unit + 1) * block : rows;
+  winograd(shape_of(s), unit * block, end, s.oc, b.a, b.b, b.scratch,
            [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
              store_partial(b.c + m * s.oc + n, acc + load_partial(b.bias + n, lanes), lanes);
            });
@@ -107,12 +113,10 @@ void prototype_rows(i64 m, const f32* a, i64 lda, const f32* b, f32* c, i64 ldc,
     prototype_rows<MR - 1>(m, a, lda, b, c, ldc, k, bias);
   }
 }
-void prototype_gemm(const bench::GemmShape& s, const bench::Buffers& b) {
-  for (i64 p = 0; p < s.n / 64; ++p) {
-    for (i64 m = 0; m < s.m; m += 6) {
-      prototype_rows<6>(s.m - m < 6 ? s.m - m : 6, b.a + m * s.k, s.k, b.b + p * s.k * 64,
-                        b.c + m * s.n + p * 64, s.n, s.k, b.bias + p * 64);
-    }
+void prototype_gemm(const bench::GemmShape& s, const bench::Buffers& b, i64 p) {
+  for (i64 m = 0; m < s.m; m += 6) {
+    prototype_rows<6>(s.m - m < 6 ? s.m - m : 6, b.a + m * s.k, s.k, b.b + p * s.k * 64,
+                      b.c + m * s.n + p * 64, s.n, s.k, b.bias + p * 64);
   }
 }
 
@@ -141,21 +145,19 @@ template <i64 MR>
     INGOT_UNROLL for (i64 j = 0; j < 4; ++j) store(out + i * ldo + 16 * j, acc[i][j]);
   }
 }
-void prototype_conv(const bench::ConvShape& s, const bench::Buffers& b) {
+void prototype_conv(const bench::ConvShape& s, const bench::Buffers& b, i64 p) {
   const i64 padded = s.size + s.k / 2 * 2, row = padded * s.c, out = s.out();
-  for (i64 p = 0; p < s.oc / 64; ++p) {
-    for (i64 oh = 0; oh < out; ++oh) {
-      for (i64 ow = 0; ow < out; ow += 7) {
-        prototype_conv_tile<7>(b.padded + oh * s.stride * row + ow * s.stride * s.c, s.stride * s.c,
-                               row, s.c, s.k, b.b + p * s.k * s.k * s.c * 64,
-                               b.c + (oh * out + ow) * s.oc + p * 64, s.oc, b.bias + p * 64);
-      }
+  for (i64 oh = 0; oh < out; ++oh) {
+    for (i64 ow = 0; ow < out; ow += 7) {
+      prototype_conv_tile<7>(b.padded + oh * s.stride * row + ow * s.stride * s.c, s.stride * s.c,
+                             row, s.c, s.k, b.b + p * s.k * s.k * s.c * 64,
+                             b.c + (oh * out + ow) * s.oc + p * 64, s.oc, b.bias + p * 64);
     }
   }
 }
 #else
-constexpr void (*prototype_gemm)(const bench::GemmShape&, const bench::Buffers&) = nullptr;
-constexpr void (*prototype_conv)(const bench::ConvShape&, const bench::Buffers&) = nullptr;
+constexpr void (*prototype_gemm)(const bench::GemmShape&, const bench::Buffers&, i64) = nullptr;
+constexpr void (*prototype_conv)(const bench::ConvShape&, const bench::Buffers&, i64) = nullptr;
 #endif
 
 constexpr bench::Kernels kTable = {
@@ -163,6 +165,7 @@ constexpr bench::Kernels kTable = {
     .peak = peak,
     .gemm = gemm_kernel,
     .conv = conv_kernel,
+    .winograd_units = winograd_units,
     .winograd = winograd_kernel,
     .prototype_gemm = prototype_gemm,
     .prototype_conv = prototype_conv,

@@ -27,16 +27,18 @@ struct Buffers {
   float* scratch;
 };
 
+/// Kernels run one unit of work: a panel of 64 output columns, or a block of rows of tiles.
 struct Kernels {
   const char* level;
   /// Floating point operations of one call, which runs nothing but independent multiply-adds.
   double (*peak)();
-  void (*gemm)(const GemmShape& s, const Buffers& b);
-  void (*conv)(const ConvShape& s, const Buffers& b);
-  void (*winograd)(const ConvShape& s, const Buffers& b);
+  void (*gemm)(const GemmShape& s, const Buffers& b, i64 unit);
+  void (*conv)(const ConvShape& s, const Buffers& b, i64 unit);
+  i64 (*winograd_units)(const ConvShape& s);
+  void (*winograd)(const ConvShape& s, const Buffers& b, i64 unit);
   /// The prototypes these kernels came from (v4 only, else null).
-  void (*prototype_gemm)(const GemmShape& s, const Buffers& b);
-  void (*prototype_conv)(const ConvShape& s, const Buffers& b);
+  void (*prototype_gemm)(const GemmShape& s, const Buffers& b, i64 unit);
+  void (*prototype_conv)(const ConvShape& s, const Buffers& b, i64 unit);
 };
 
 extern const Kernels kKernelsV3, kKernelsV4;

@@ -90,23 +90,24 @@ struct ElementOf {
   static constexpr i64 kLanes = 1;
 };
 
-#define INGOT_VECTOR_TYPE(T)                                                           \
-  typedef T v##T __attribute__((vector_size(sizeof(T) * W)));                          \
-  typedef T v##T##_unaligned                                                           \
-      __attribute__((vector_size(sizeof(T) * W), aligned(alignof(T)), may_alias));     \
-  typedef T h##T __attribute__((vector_size(sizeof(T) * W / 2)));                      \
-  typedef T h##T##_unaligned                                                           \
-      __attribute__((vector_size(sizeof(T) * W / 2), aligned(alignof(T)), may_alias)); \
-  template <>                                                                          \
-  struct VectorOf<T> {                                                                 \
-    typedef v##T type;                                                                 \
-    typedef v##T##_unaligned unaligned;                                                \
-    typedef h##T half;                                                                 \
-  };                                                                                   \
-  template <>                                                                          \
-  struct ElementOf<v##T> {                                                             \
-    typedef T type;                                                                    \
-    static constexpr i64 kLanes = W;                                                   \
+// Because an access through a vector may alias its element type and no other, a store leaves
+// pointers and sizes that a kernel holds in registers.
+#define INGOT_VECTOR_TYPE(T)                                                                       \
+  typedef T v##T __attribute__((vector_size(sizeof(T) * W)));                                      \
+  typedef T v##T##_unaligned __attribute__((vector_size(sizeof(T) * W), aligned(alignof(T))));     \
+  typedef T h##T __attribute__((vector_size(sizeof(T) * W / 2)));                                  \
+  typedef T h##T##_unaligned __attribute__((vector_size(sizeof(T) * W / 2), aligned(alignof(T)))); \
+  template <>                                                                                      \
+  struct VectorOf<T> {                                                                             \
+    typedef v##T type;                                                                             \
+    typedef v##T##_unaligned unaligned;                                                            \
+    typedef h##T half;                                                                             \
+    typedef h##T##_unaligned half_unaligned;                                                       \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct ElementOf<v##T> {                                                                         \
+    typedef T type;                                                                                \
+    static constexpr i64 kLanes = W;                                                               \
   };
 
 INGOT_VECTOR_TYPE(f32)

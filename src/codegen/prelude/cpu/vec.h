@@ -740,9 +740,9 @@ INGOT_FN vec<T> load_partial(const T* p, i64 n) {
       asm("vmovups %1, %0%{%2%}%{z%}" : "=v"(out) : "m"(source), "Yk"(mask_bits(n)));
       return out;
     } else if constexpr (sizeof(T) == 8) {
-      typedef f64 Unaligned8 __attribute__((vector_size(64), aligned(8), may_alias));
-      const Unaligned8& source_low = *reinterpret_cast<const Unaligned8*>(p);
-      const Unaligned8& source_high = *reinterpret_cast<const Unaligned8*>(p + W / 2);
+      typedef typename VectorOf<T>::half_unaligned HalfUnaligned;
+      const HalfUnaligned& source_low = *reinterpret_cast<const HalfUnaligned*>(p);
+      const HalfUnaligned& source_high = *reinterpret_cast<const HalfUnaligned*>(p + W / 2);
       const u8 mask_low = u8(mask_bits(n)), mask_high = u8(mask_bits(n - 8));
       asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(low) : "m"(source_low), "Yk"(mask_low));
       asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(high) : "m"(source_high), "Yk"(mask_high));
@@ -760,9 +760,9 @@ INGOT_FN vec<T> load_partial(const T* p, i64 n) {
       asm("vmaskmovps %1, %2, %0" : "=x"(out) : "m"(source), "x"(first_lanes(n)));
       return out;
     } else if constexpr (sizeof(T) == 8) {
-      typedef f64 Unaligned4 __attribute__((vector_size(32), aligned(8), may_alias));
-      const Unaligned4& source_low = *reinterpret_cast<const Unaligned4*>(p);
-      const Unaligned4& source_high = *reinterpret_cast<const Unaligned4*>(p + W / 2);
+      typedef typename VectorOf<T>::half_unaligned HalfUnaligned;
+      const HalfUnaligned& source_low = *reinterpret_cast<const HalfUnaligned*>(p);
+      const HalfUnaligned& source_high = *reinterpret_cast<const HalfUnaligned*>(p + W / 2);
       const Halves<i64> m = halves_of<i64>(convert<i64>(first_lanes(n)));
       asm("vmaskmovpd %1, %2, %0" : "=x"(low) : "m"(source_low), "x"(m.low));
       asm("vmaskmovpd %1, %2, %0" : "=x"(high) : "m"(source_high), "x"(m.high));
@@ -796,9 +796,9 @@ INGOT_FN void store_partial(T* p, const vec<T>& v, i64 n) {
     if constexpr (sizeof(T) == 4) {
       asm("vmovups %1, %0%{%2%}" : "+m"(target) : "v"(v), "Yk"(mask_bits(n)));
     } else if constexpr (sizeof(T) == 8) {
-      typedef f64 Unaligned8 __attribute__((vector_size(64), aligned(8), may_alias));
-      Unaligned8& target_low = *reinterpret_cast<Unaligned8*>(p);
-      Unaligned8& target_high = *reinterpret_cast<Unaligned8*>(p + W / 2);
+      typedef typename VectorOf<T>::half_unaligned HalfUnaligned;
+      HalfUnaligned& target_low = *reinterpret_cast<HalfUnaligned*>(p);
+      HalfUnaligned& target_high = *reinterpret_cast<HalfUnaligned*>(p + W / 2);
       const u8 mask_low = u8(mask_bits(n)), mask_high = u8(mask_bits(n - 8));
       const Halves<T> h = halves_of<T>(v);
       asm("vmovupd %1, %0%{%2%}" : "+m"(target_low) : "v"(h.low), "Yk"(mask_low));
@@ -814,9 +814,9 @@ INGOT_FN void store_partial(T* p, const vec<T>& v, i64 n) {
       asm("vmaskmovps %1, %2, %0" : "+m"(target) : "x"(v), "x"(first_lanes(n)));
       return;
     } else if constexpr (sizeof(T) == 8) {
-      typedef f64 Unaligned4 __attribute__((vector_size(32), aligned(8), may_alias));
-      Unaligned4& target_low = *reinterpret_cast<Unaligned4*>(p);
-      Unaligned4& target_high = *reinterpret_cast<Unaligned4*>(p + W / 2);
+      typedef typename VectorOf<T>::half_unaligned HalfUnaligned;
+      HalfUnaligned& target_low = *reinterpret_cast<HalfUnaligned*>(p);
+      HalfUnaligned& target_high = *reinterpret_cast<HalfUnaligned*>(p + W / 2);
       const Halves<i64> m = halves_of<i64>(convert<i64>(first_lanes(n)));
       const Halves<T> h = halves_of<T>(v);
       asm("vmaskmovpd %1, %2, %0" : "+m"(target_low) : "x"(h.low), "x"(m.low));
