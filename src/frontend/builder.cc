@@ -50,7 +50,8 @@ Result<ValueId> Builder::add(std::string_view op, const Attributes& attributes, 
   return outputs[0];
 }
 
-ValueId Builder::scalar(DType dtype, double value) {
+Result<ValueId> Builder::scalar(DType dtype, double value) {
+  if (dtype == DType::str || is_complex(dtype)) return unsupported("a number as ", dtype);
   std::vector<std::byte> bytes(size_bytes(dtype, 1));
   store_from_double(dtype, bytes.data(), 0, value);
   return graph_.add_constant(owned_constant(dtype, {}, std::move(bytes)));
@@ -64,7 +65,8 @@ ValueId Builder::ints(std::span<const int64_t> values) {
 }
 
 Result<ValueId> Builder::fill(DType dtype, double value, Exprs dims) {
-  return broadcast(scalar(dtype, value), std::move(dims));
+  TRY(const ValueId one, scalar(dtype, value));
+  return broadcast(one, std::move(dims));
 }
 
 Result<ValueId> Builder::map(DType dtype, ValueIds xs, const MapFn& fn) {

@@ -41,7 +41,8 @@ class Builder {
   Result<ValueId> add(std::string_view op, const Attributes& attributes, ValueIds inputs);
 
   // -- constants --
-  ValueId scalar(DType dtype, double value);
+  /// Errors: unsupported for strings and complex numbers.
+  Result<ValueId> scalar(DType dtype, double value);
   ValueId ints(std::span<const int64_t> values);
   /// A tensor of one value.
   Result<ValueId> fill(DType dtype, double value, Exprs dims);

@@ -76,7 +76,7 @@ Result<ValueIds> constant_of_shape(OpContext& n) {
     data.dims.clear();
     one = n.graph().add_constant(std::move(data));
   } else {
-    one = n.scalar(DType::f32, 0);
+    TRY(one, n.scalar(DType::f32, 0));
   }
   return only(n.broadcast(one, std::move(dims)));
 }

@@ -351,7 +351,10 @@ Result<ValueIds> pad_attributes(OpContext& n) {
   TRY(const std::vector<int64_t> pads, n.attr_ints(name));
   TRY(std::string mode, n.attr_text("mode", "constant"));
   TRY(const double value, n.attr_real("value", 0.0));
-  const ValueId fill = mode == "constant" ? n.scalar(n.dtype(n.in(0)), value) : ValueId();
+  ValueId fill;
+  if (mode == "constant") {
+    TRY(fill, n.scalar(n.dtype(n.in(0)), value));
+  }
   return pad_by(n, n.integers(pads), Builder::all_axes(n.rank(n.in(0))), std::move(mode), fill);
 }
 

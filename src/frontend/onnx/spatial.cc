@@ -130,7 +130,8 @@ Result<ValueId> pad_open(OpContext& n, ValueId x, const Spatial& s, double value
     side->insert(side->begin(), n.integer(0));
     side->push_back(n.integer(0));
   }
-  return n.pad(x, std::move(begin), std::move(end), "constant", n.scalar(n.dtype(x), value));
+  TRY(const ValueId fill, n.scalar(n.dtype(x), value));
+  return n.pad(x, std::move(begin), std::move(end), "constant", fill);
 }
 
 }  // namespace ingot::onnx

@@ -1,0 +1,135 @@
+// frontend/onnx/importer.h: the walk over one model: what it has found, and its steps.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "frontend/import.h"
+#include "frontend/onnx/dims.h"
+#include "frontend/onnx/ops.h"
+
+namespace ingot::onnx {
+
+/// The reason of nodes whose own operator is known, but not what they read.
+inline constexpr std::string_view kBlocked =
+    "it needs the result of a node that is not supported";
+
+/// "ai.onnx" is another name of the default domain.
+inline std::string_view normal_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+inline std::string_view shown_domain(std::string_view domain) {
+  return domain.empty() ? "ai.onnx" : domain;
+}
+
+/// A type for people: dims may have names of any length.
+std::string shown_type(const Type& type);
+
+/// Attributes of a function by name, as its caller or its defaults set them.
+using Bindings = std::map<std::string_view, const AttributeProto*>;
+
+/// One graph or function body being walked.
+struct Frame {
+  const Frame* outer = nullptr;  // whose names a subgraph may use; null for functions
+  std::unordered_map<std::string_view, ValueId> values;
+  std::span<const OperatorSetId> opsets;
+  const Bindings* bindings = nullptr;  // of the function around
+  std::string prefix;                  // of node names
+  int depth = 0;
+
+  std::optional<ValueId> find(std::string_view name) const {
+    for (const Frame* frame = this; frame != nullptr; frame = frame->outer) {
+      const auto found = frame->values.find(name);
+      if (found != frame->values.end()) return found->second;
+    }
+    return std::nullopt;
+  }
+  Status define(std::string_view name, ValueId value) {
+    if (!values.emplace(name, value).second) {
+      return invalid_model("the name '", to_comment(name), "' is defined twice");
+    }
+    return ok();
+  }
+  std::optional<int64_t> opset(std::string_view domain) const {
+    for (const OperatorSetId& import : opsets) {
+      if (normal_domain(import.domain) == domain) return import.version;
+    }
+    return std::nullopt;
+  }
+};
+
+/// Domain, name, overload.
+using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+/// Turns one ModelProto into a graph; run() once. import.cc has what concerns the model, nodes.cc
+/// what concerns its nodes.
+class Importer {
+ public:
+  Importer(const ModelProto& model, std::shared_ptr<const void> owner,
+           const std::filesystem::path& folder, const ImportOptions& options)
+      : model_(model),
+        options_(options),
+        external_(folder),
+        source_{std::move(owner), &external_},
+        contents_(graph_),
+        dims_(graph_.pool(), options) {}
+
+  Result<ImportedModel> run();
+
+ private:
+  // -- the model --
+  Status check_versions();
+  Status index_functions();
+  Status add_initializers(const GraphProto& graph, Frame& frame);
+  Status add_inputs(const GraphProto& graph, Frame& frame);
+  Result<Type> type_of(const ValueInfoProto& info, int depth);
+  Status set_outputs(const GraphProto& graph, const Frame& frame);
+  Status check_declared(const ValueInfoProto& info, ValueId value) const;
+
+  // -- nodes --
+  Status import_nodes(std::span<const NodeProto> nodes, Frame& frame);
+  Status import_node(const NodeProto& node, Frame& frame);
+  Result<ValueIds> build_node(const NodeProto& node, const ValueIds& inputs, Frame& frame);
+  Result<ValueIds> build_row(const NodeProto& node, const OpRow& row, int64_t opset,
+                             const ValueIds& inputs,
+                             std::span<const AttributeProto* const> attributes,
+                             const Frame& frame);
+  Result<ValueIds> call_function(const NodeProto& node, const FunctionProto& function,
+                                 const ValueIds& inputs,
+                                 std::span<const AttributeProto* const> attributes,
+                                 const Frame& frame);
+  Result<ValueIds> inline_if(const NodeProto& node, const ValueIds& inputs,
+                             std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<ValueIds> add_placeholder(const NodeProto& node, const ValueIds& inputs, int64_t opset,
+                                   std::string_view reason, const Frame& frame);
+  Result<ValueIds> resolve_inputs(const NodeProto& node, const Frame& frame) const;
+  Result<std::vector<const AttributeProto*>> resolve_attributes(const NodeProto& node,
+                                                                const Frame& frame);
+  std::string provenance(const NodeProto& node, const Frame& frame) const;
+  Status count_node();
+
+  void summarize();
+
+  const ModelProto& model_;
+  const ImportOptions& options_;
+  Graph graph_;
+  ExternalFiles external_;
+  ModelBytes source_;
+  SymbolicContents contents_;
+  DimTable dims_;
+  ModelSummary summary_;
+  std::map<FunctionKey, const FunctionProto*> functions_;
+  std::vector<const FunctionProto*> calls_;       // being expanded
+  std::deque<AttributeProto> renamed_attributes_;  // references resolved
+  std::map<std::tuple<std::string, std::string, int64_t>, int64_t> counts_;
+  size_t nodes_built_ = 0;
+  size_t max_nodes_ = 0;
+};
+
+}  // namespace ingot::onnx

@@ -1,0 +1,288 @@
+// frontend/onnx/nodes.cc: builds nodes in their scopes: table rows, functions, Ifs, placeholders.
+#include <algorithm>
+
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/order.h"
+
+namespace ingot::onnx {
+namespace {
+
+/// Whether this is the type of what an unsupported node gives.
+bool is_unknown(const Type& type) {
+  return type.kind == Type::Kind::container && type.container.element == nullptr;
+}
+
+}  // namespace
+
+Status Importer::count_node() {
+  if (++nodes_built_ > max_nodes_) {
+    return Error{Code::kResourceExhausted,
+                 concat("its functions expand to more than ", max_nodes_, " nodes"), {}};
+  }
+  return ok();
+}
+
+Status Importer::import_nodes(std::span<const NodeProto> nodes, Frame& frame) {
+  for (const NodeProto& node : nodes) {
+    if (node.op_type.empty()) {
+      return invalid_model(describe(node), ": it does not say which operator it is");
+    }
+  }
+  TRY(const std::vector<size_t> order, execution_order(nodes, frame.depth));
+  for (const size_t k : order) {
+    TRY_STATUS(add_note(import_node(nodes[k], frame), describe(nodes[k])));
+  }
+  return ok();
+}
+
+std::string Importer::provenance(const NodeProto& node, const Frame& frame) const {
+  const std::string_view own = !node.name.empty()      ? node.name
+                               : !node.outputs.empty() ? node.outputs[0]
+                                                       : node.op_type;
+  return frame.prefix.empty() ? std::string(own) : concat(frame.prefix, "/", own);
+}
+
+Result<ValueIds> Importer::resolve_inputs(const NodeProto& node, const Frame& frame) const {
+  ValueIds inputs;
+  for (const std::string_view name : node.inputs) {
+    if (name.empty()) {
+      inputs.emplace_back();
+      continue;
+    }
+    const auto value = frame.find(name);
+    if (!value) {
+      return invalid_model("input '", to_comment(name),
+                           "': no node, input or initializer gives it");
+    }
+    inputs.push_back(*value);
+  }
+  return inputs;
+}
+
+/// The node's attributes; in a function those that name one of the caller's are replaced by it, or
+/// left out where the caller has none.
+Result<std::vector<const AttributeProto*>> Importer::resolve_attributes(const NodeProto& node,
+                                                                        const Frame& frame) {
+  std::vector<const AttributeProto*> attributes;
+  for (const AttributeProto& attribute : node.attributes) {
+    for (const AttributeProto* other : attributes) {
+      if (other->name == attribute.name) {
+        return invalid_model("attribute '", to_comment(attribute.name), "' occurs twice");
+      }
+    }
+    if (attribute.ref_attr_name.empty()) {
+      attributes.push_back(&attribute);
+      continue;
+    }
+    if (frame.bindings == nullptr) {
+      return invalid_model("attribute '", to_comment(attribute.name),
+                           "' refers to one of a function, but there is none around it");
+    }
+    const auto bound = frame.bindings->find(attribute.ref_attr_name);
+    if (bound == frame.bindings->end()) continue;
+    AttributeProto& copy = renamed_attributes_.emplace_back(*bound->second);
+    copy.name = attribute.name;
+    attributes.push_back(&copy);
+  }
+  return attributes;
+}
+
+Status Importer::import_node(const NodeProto& node, Frame& frame) {
+  TRY_STATUS(count_node());
+  TRY(const ValueIds inputs, resolve_inputs(node, frame));
+  const size_t assumptions = graph_.assumptions().size();
+  auto built = build_node(node, inputs, frame);
+  if (!built && built.error().code == Code::kUnsupported) {
+    graph_.assumptions().resize(assumptions);
+    const std::string_view domain = normal_domain(node.domain);
+    const std::string reason = to_text(built.error());
+    built = add_placeholder(node, inputs, frame.opset(domain).value_or(0), reason, frame);
+  }
+  if (!built) {
+    // What infer refuses is the model's mistake, not the caller's.
+    Error error = std::move(built.error());
+    if (error.code == Code::kInvalidArgument) error.code = Code::kInvalidModel;
+    return error;
+  }
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    const std::string_view name = node.outputs[k];
+    if (name.empty()) continue;
+    const ValueId value = (*built)[k];
+    TRY_STATUS(frame.define(name, value));
+    if (graph_.value(value).name.empty()) graph_.set_value_name(value, std::string(name));
+  }
+  return ok();
+}
+
+Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inputs, Frame& frame) {
+  const std::string_view domain = normal_domain(node.domain);
+  TRY(const auto attributes, resolve_attributes(node, frame));
+  const auto function = functions_.find(FunctionKey(domain, node.op_type, node.overload));
+  if (function != functions_.end()) {
+    return call_function(node, *function->second, inputs, attributes, frame);
+  }
+  const auto opset = frame.opset(domain);
+  if (!opset) {
+    return invalid_model("the model uses domain '", to_comment(shown_domain(domain)),
+                         "' without importing it");
+  }
+  counts_[{std::string(domain), std::string(node.op_type), *opset}] += 1;
+  if (!domain.empty()) {
+    return unsupported("operators of domain '", to_comment(domain), "' are not known");
+  }
+  if (node.op_type == "If") return inline_if(node, inputs, attributes, frame);
+  if (node.op_type == "Loop" || node.op_type == "Scan") {
+    return unsupported("loops over subgraphs cannot be compiled yet");
+  }
+  const OpRow* row = find_row(node.op_type, *opset);
+  if (row == nullptr) {
+    const auto first = first_opset(node.op_type);
+    if (first) return unsupported("it exists from opset ", *first, " on, the model has ", *opset);
+    return unsupported("there is no operator '", to_comment(node.op_type), "' at opset ", *opset,
+                       ", or none that is known");
+  }
+  return build_row(node, *row, *opset, inputs, attributes, frame);
+}
+
+Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, int64_t opset,
+                                     const ValueIds& inputs,
+                                     std::span<const AttributeProto* const> attributes,
+                                     const Frame& frame) {
+  for (const ValueId input : inputs) {
+    if (!input.valid()) continue;
+    if (is_unknown(graph_.type(input))) return unsupported(kBlocked);
+    if (!graph_.type(input).is_tensor()) {
+      return unsupported("inputs of type ", shown_type(graph_.type(input)));
+    }
+  }
+  size_t given = 0;
+  while (given < inputs.size() && inputs[given].valid()) ++given;
+  if (given < row.min_inputs || inputs.size() > row.max_inputs) {
+    return invalid_model("expected ", row.min_inputs,
+                         row.max_inputs == row.min_inputs ? "" : " or more",
+                         " inputs at opset ", opset, ", got ", inputs.size());
+  }
+  OpContext context(graph_, provenance(node, frame),
+                    {&node, attributes, opset, row.since, inputs, source_, &contents_});
+  TRY(ValueIds outputs, row.build(context));
+  for (size_t k = outputs.size(); k < node.outputs.size(); ++k) {
+    if (!node.outputs[k].empty()) return unsupported("its output number ", k);
+  }
+  for (const std::string_view name : context.unread_attributes()) {
+    summary_.warnings.push_back(
+        concat(describe(node), ": attribute '", to_comment(name), "' is not known and ignored"));
+  }
+  return outputs;
+}
+
+Result<ValueIds> Importer::add_placeholder(const NodeProto& node, const ValueIds& inputs,
+                                           int64_t opset, std::string_view reason,
+                                           const Frame& frame) {
+  ValueIds present;
+  for (const ValueId input : inputs) {
+    if (input.valid()) present.push_back(input);
+  }
+  Unimplemented op;
+  op.op_type = std::string(node.op_type);
+  op.domain = std::string(normal_domain(node.domain));
+  op.opset = opset;
+  op.reason = std::string(reason);
+  op.outputs = static_cast<int64_t>(node.outputs.size());
+  return graph_.add(make_op(std::move(op)), std::move(present), {provenance(node, frame)});
+}
+
+Result<ValueIds> Importer::call_function(const NodeProto& node, const FunctionProto& function,
+                                         const ValueIds& inputs,
+                                         std::span<const AttributeProto* const> attributes,
+                                         const Frame& frame) {
+  if (std::ranges::find(calls_, &function) != calls_.end()) {
+    return invalid_model("function '", to_comment(function.name), "' calls itself");
+  }
+  if (calls_.size() >= kMaxDepth) {
+    return invalid_model("functions are nested more than ", kMaxDepth, " deep");
+  }
+  if (inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
+    return invalid_model("function '", to_comment(function.name), "' has ", function.inputs.size(),
+                         " inputs and ", function.outputs.size(), " outputs, got ", inputs.size(),
+                         " and ", node.outputs.size());
+  }
+  Bindings bindings;
+  for (const AttributeProto& attribute : function.attribute_defaults) {
+    bindings[attribute.name] = &attribute;
+  }
+  for (const AttributeProto* attribute : attributes) bindings[attribute->name] = attribute;
+
+  Frame body;
+  body.opsets = function.opset_imports.empty() ? frame.opsets
+                                               : std::span(function.opset_imports);
+  body.bindings = &bindings;
+  body.prefix = provenance(node, frame);
+  body.depth = frame.depth + 1;
+  for (size_t k = 0; k < function.inputs.size(); ++k) {
+    // An input that the caller leaves out is left out inside, too: a name without a value.
+    TRY_STATUS(body.define(function.inputs[k], k < inputs.size() ? inputs[k] : ValueId()));
+  }
+  calls_.push_back(&function);
+  Status done = import_nodes(function.nodes, body);
+  calls_.pop_back();
+  TRY_STATUS(add_note(std::move(done), "function '", to_comment(function.name), "'"));
+  ValueIds outputs;
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    const auto value = body.find(function.outputs[k]);
+    if (!value || (!value->valid() && !node.outputs[k].empty())) {
+      return invalid_model("function '", to_comment(function.name), "': nothing gives its output '",
+                           to_comment(function.outputs[k]), "'");
+    }
+    outputs.push_back(*value);
+  }
+  return outputs;
+}
+
+/// An If whose condition is known becomes the branch that is taken.
+Result<ValueIds> Importer::inline_if(const NodeProto& node, const ValueIds& inputs,
+                                     std::span<const AttributeProto* const> attributes,
+                                     Frame& frame) {
+  if (inputs.size() != 1 || !inputs[0].valid()) {
+    return invalid_model("expected one input, the condition");
+  }
+  if (is_unknown(graph_.type(inputs[0]))) return unsupported(kBlocked);
+  const auto condition = contents_.find(inputs[0]);
+  if (!condition || condition->size() != 1 || !(*condition)[0].as_int()) {
+    return unsupported("a condition that is known only at run time");
+  }
+  const std::string_view wanted = *(*condition)[0].as_int() != 0 ? "then_branch" : "else_branch";
+  const AttributeProto* branch = nullptr;
+  for (const AttributeProto* attribute : attributes) {
+    if (attribute->name == wanted) branch = attribute;
+  }
+  if (branch == nullptr || branch->type != AttributeType::graph) {
+    return invalid_model("the attribute '", wanted, "' is missing or no graph");
+  }
+  if (frame.depth >= kMaxDepth) {
+    return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
+  }
+  TRY(const GraphProto graph, add_note(read_graph(branch->s), wanted));
+  if (graph.outputs.size() != node.outputs.size()) {
+    return invalid_model("expected ", node.outputs.size(), " outputs of '", wanted, "', got ",
+                         graph.outputs.size());
+  }
+  Frame body;
+  body.outer = &frame;
+  body.opsets = frame.opsets;
+  body.bindings = frame.bindings;
+  body.prefix = provenance(node, frame);
+  body.depth = frame.depth + 1;
+  TRY_STATUS(add_note(add_initializers(graph, body), wanted));
+  TRY_STATUS(add_note(import_nodes(graph.nodes, body), wanted));
+  ValueIds outputs;
+  for (const ValueInfoProto& output : graph.outputs) {
+    const auto value = body.find(output.name);
+    if (!value || !value->valid()) {
+      return invalid_model(wanted, ": nothing gives its output '", to_comment(output.name), "'");
+    }
+    outputs.push_back(*value);
+  }
+  return outputs;
+}
+
+}  // namespace ingot::onnx
