@@ -12,6 +12,21 @@
 #include "kernel/stmt.h"
 
 namespace ingot {
+
+std::vector<Type> OpCase::input_types() const {
+  std::vector<Type> types;
+  for (const ValueId input : node().inputs) {
+    types.push_back(input.valid() ? graph.type(input) : Type(ContainerType{}));
+  }
+  return types;
+}
+
+std::vector<bool> OpCase::present() const {
+  std::vector<bool> result;
+  for (const ValueId input : node().inputs) result.push_back(input.valid());
+  return result;
+}
+
 namespace {
 
 // ---- Planes ----------------------------------------------------------------------------------
@@ -271,35 +286,38 @@ Result<std::vector<int64_t>> symbols_of(const Graph& graph, std::span<const Tens
 
 }  // namespace
 
-Result<std::vector<Tensor>> run_lowered(const Graph& graph, std::span<const Tensor> inputs,
-                                        double* terms) {
-  const Node& node = graph.node(graph.nodes().back());
+namespace {
+
+/// Planes of the outputs of one node, given those of its inputs.
+std::vector<Tensor> run_scatter(const Graph& graph, const Node& node, std::span<const Tensor> in,
+                                std::span<const int64_t> symbols) {
   const OpDef& def = node.op.def();
-  if (def.lower == nullptr && def.lower_scatter == nullptr) {
-    return unsupported(def.name, ": has no lower");
-  }
-  TRY(const std::vector<int64_t> symbols, symbols_of(graph, inputs));
+  std::vector<Type> types;
+  for (const ValueId input : node.inputs) types.push_back(graph.type(input));
+  std::vector<Tensor> results(
+      in.begin(), in.begin() + static_cast<std::ptrdiff_t>(plane_types(types[0]).size()));
   PlaneLowering lowering(graph, node);
-  ElementEvaluator evaluator(inputs, symbols);
+  ElementEvaluator evaluator(in, symbols);
+  const Exprs domain = def.scatter_domain(node.op.data(), types);
+  const Exprs index = fresh_indices(graph.pool(), domain);
+  const Scatter scatter = def.lower_scatter(node.op.data(), lowering, index);
+  Tensor& target = results[plane_number(types[0], scatter.plane)];
+  for_each_element(evaluator, index, concrete(domain, symbols), [&](int64_t) {
+    if (scatter.predicate && evaluator.evaluate(scatter.predicate).integer == 0) return;
+    const int64_t at = evaluator.evaluate(scatter.offset).integer;
+    CHECK(at >= 0 && at < target.size(), "lower_scatter: wrote element ", at, " of ",
+          target.size());
+    store(target, at, evaluator.evaluate(scatter.value));
+  });
+  return results;
+}
+
+std::vector<Tensor> run_elements(const Graph& graph, const Node& node, std::span<const Tensor> in,
+                                 std::span<const int64_t> symbols, double* terms) {
+  const OpDef& def = node.op.def();
+  PlaneLowering lowering(graph, node);
+  ElementEvaluator evaluator(in, symbols);
   std::vector<Tensor> results;
-  if (def.lower_scatter != nullptr) {
-    std::vector<Type> types;
-    for (const ValueId input : node.inputs) types.push_back(graph.type(input));
-    const size_t planes = plane_types(types[0]).size();
-    for (size_t k = 0; k < planes; ++k) results.push_back(inputs[k]);
-    const Exprs domain = def.scatter_domain(node.op.data(), types);
-    const Exprs index = fresh_indices(graph.pool(), domain);
-    const Scatter scatter = def.lower_scatter(node.op.data(), lowering, index);
-    Tensor& target = results[plane_number(types[0], scatter.plane)];
-    for_each_element(evaluator, index, concrete(domain, symbols), [&](int64_t) {
-      if (scatter.predicate && evaluator.evaluate(scatter.predicate).integer == 0) return;
-      const int64_t at = evaluator.evaluate(scatter.offset).integer;
-      CHECK(at >= 0 && at < target.size(), "lower_scatter: wrote element ", at, " of ",
-            target.size());
-      store(target, at, evaluator.evaluate(scatter.value));
-    });
-    return results;
-  }
   for (size_t output = 0; output < node.outputs.size(); ++output) {
     const TensorType& type = graph.tensor(node.outputs[output]);
     Tensor result(type.dtype, concrete(type.dims, symbols));
@@ -314,6 +332,49 @@ Result<std::vector<Tensor>> run_lowered(const Graph& graph, std::span<const Tens
       if (terms != nullptr) *terms = std::max(*terms, static_cast<double>(evaluator.loads));
     });
     results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> run_lowered(const Graph& graph, std::span<const Tensor> inputs,
+                                        double* terms) {
+  TRY(const std::vector<int64_t> symbols, symbols_of(graph, inputs));
+  std::vector<std::vector<Tensor>> planes(graph.value_count());
+  size_t next = 0;
+  for (const GraphInput& input : graph.inputs()) {
+    for (size_t k = plane_count(graph.type(input.value)); k > 0; --k) {
+      planes[input.value.index()].push_back(inputs[next++]);
+    }
+  }
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const OpDef& def = node.op.def();
+    std::vector<Tensor> in;
+    for (const ValueId input : node.inputs) {
+      if (!input.valid()) {
+        in.emplace_back(DType::f32, std::vector<int64_t>{0});
+        continue;
+      }
+      for (const Tensor& plane : planes[input.index()]) in.push_back(plane);
+    }
+    if (def.lower == nullptr && def.lower_scatter == nullptr) {
+      return unsupported(def.name, ": has no lower");
+    }
+    std::vector<Tensor> out = def.lower_scatter != nullptr
+                                  ? run_scatter(graph, node, in, symbols)
+                                  : run_elements(graph, node, in, symbols, terms);
+    size_t made = 0;
+    for (const ValueId output : node.outputs) {
+      for (size_t k = plane_count(graph.type(output)); k > 0; --k) {
+        planes[output.index()].push_back(std::move(out[made++]));
+      }
+    }
+  }
+  std::vector<Tensor> results;
+  for (const GraphOutput& output : graph.outputs()) {
+    for (const Tensor& plane : planes[output.value.index()]) results.push_back(plane);
   }
   return results;
 }
@@ -351,7 +412,8 @@ Result<OpCase> one_node(std::string label, OpRef op, std::shared_ptr<ExprPool> p
   c.graph.name = "case";
   std::vector<ValueId> values;
   for (const Type& type : inputs) {
-    values.push_back(c.graph.add_input(concat("x", values.size()), type));
+    const bool absent = type.kind == Type::Kind::container;
+    values.push_back(absent ? ValueId() : c.graph.add_input(concat("x", values.size()), type));
   }
   TRY(const std::vector<ValueId> results, add_note(c.graph.add(std::move(op), values), c.label));
   std::vector<GraphOutput> outputs;
@@ -368,14 +430,20 @@ Result<OpCase> make_case(std::string label, OpRef op, std::shared_ptr<ExprPool> 
   TRY(OpCase c, one_node(std::move(label), std::move(op), std::move(pool), inputs));
   c.ranges = ranges;
   Random rng(seed);
+  std::vector<int64_t> symbols;
+  for (size_t k = 0; k < c.graph.pool().symbol_count(); ++k) {
+    const Range range = std::as_const(c.graph.pool()).symbol_info(SymbolId(k)).range;
+    symbols.push_back(range.hi < kMaxDim ? range.hi : std::max<int64_t>(range.lo, 2));
+  }
   for (size_t k = 0; k < inputs.size(); ++k) {
     const auto found = ranges.find(k);
     const auto* range = found == ranges.end() ? nullptr : &found->second;
+    if (inputs[k].kind == Type::Kind::container) continue;
     if (inputs[k].is_tensor()) {
       const TensorType& type = inputs[k].tensor;
-      c.inputs.push_back(random_values(rng, type.dtype, concrete(type.dims, {}), range));
+      c.inputs.push_back(random_values(rng, type.dtype, concrete(type.dims, symbols), range));
     } else {
-      for (Tensor& plane : random_state(inputs[k].state, {}, range, seed, rng)) {
+      for (Tensor& plane : random_state(inputs[k].state, symbols, range, seed, rng)) {
         c.inputs.push_back(std::move(plane));
       }
     }
@@ -399,10 +467,9 @@ Result<OpCase> draw_case(const OpDef& def, uint64_t seed) {
 
 Result<OpCase> with_dynamic_dims(const OpCase& c, int* symbols_made) {
   ExprPool& pool = c.graph.pool();
-  std::vector<Type> types;
-  for (const GraphInput& input : c.graph.inputs()) types.push_back(c.graph.type(input.value));
+  std::vector<Type> types = c.input_types();
   const auto allowed = [&] {
-    InferContext ctx{pool, types, std::vector<bool>(types.size(), true), {}};
+    InferContext ctx{pool, types, c.present(), {}};
     return static_cast<bool>(c.op().def().infer(c.op().data(), ctx));
   };
   for (Type& type : types) {
@@ -429,15 +496,14 @@ Result<OpCase> with_constant_inputs(const OpCase& c) {
       c.label + ", constant", Graph(c.graph.shared_pool()), {}, {}, {}, c.ranges, c.terms};
   std::vector<ValueId> values;
   size_t plane = 0;
-  for (const GraphInput& input : c.graph.inputs()) {
-    const Type& type = c.graph.type(input.value);
-    if (type.is_tensor()) {
+  for (const Type& type : c.input_types()) {
+    if (type.kind == Type::Kind::container) {
+      values.emplace_back();
+    } else if (type.is_tensor()) {
       values.push_back(folded.graph.add_constant(to_constant(c.inputs[plane++])));
-      continue;
-    }
-    values.push_back(folded.graph.add_input(input.name, type));
-    for (size_t k = plane_types(type).size(); k > 0; --k) {
-      folded.inputs.push_back(c.inputs[plane++]);
+    } else {
+      values.push_back(folded.graph.add_input(concat("x", values.size()), type));
+      for (size_t k = plane_count(type); k > 0; --k) folded.inputs.push_back(c.inputs[plane++]);
     }
   }
   TRY(const std::vector<ValueId> results, folded.graph.add(c.op(), values));
@@ -445,6 +511,7 @@ Result<OpCase> with_constant_inputs(const OpCase& c) {
   for (const ValueId result : results) outputs.push_back({concat("y", outputs.size()), result});
   folded.graph.set_outputs(std::move(outputs));
   Interpreter interpreter(folded.graph);
+  interpreter.known_symbols = c.symbols;
   TRY(folded.expected, add_note(interpreter.run(folded.inputs), folded.label));
   return folded;
 }

@@ -39,6 +39,9 @@ struct OpCase {
 
   const Node& node() const { return graph.node(graph.nodes().front()); }
   const OpRef& op() const { return node().op; }
+  /// Types of the node's inputs; the type of nothing where one is absent.
+  std::vector<Type> input_types() const;
+  std::vector<bool> present() const;
 };
 
 /// Something that runs graphs: a compiler with its library, an emulator.
@@ -56,7 +59,8 @@ struct Backend {
 /// same case. Every eighth case has a NaN and an infinity in its first input.
 Result<OpCase> draw_case(const OpDef& def, uint64_t seed);
 
-/// A case of a given op. `ranges` as in Sample; seeds the values.
+/// A case of a given op. The type of nothing stands for an absent input. `ranges` as in Sample;
+/// seeds the values. Symbols get the largest value they may have, or 2 if that is unbounded.
 Result<OpCase> make_case(std::string label, OpRef op, std::shared_ptr<ExprPool> pool,
                          std::vector<Type> inputs,
                          const std::map<size_t, std::pair<double, double>>& ranges, uint64_t seed);
@@ -87,8 +91,8 @@ Tensor run_reference(T op, std::shared_ptr<ExprPool> pool, std::vector<Tensor> i
   return run_reference(make_op(std::move(op)), std::move(pool), std::move(inputs));
 }
 
-/// The elements that `lower` and `lower_scatter` describe, evaluated one by one in fp64 by the
-/// expressions' definition. `terms`: the most loads that one element took.
+/// The elements that `lower` and `lower_scatter` of a graph's nodes describe, evaluated one by one
+/// in fp64 by the expressions' definition. `terms`: the most loads that one element took.
 Result<std::vector<Tensor>> run_lowered(const Graph& graph, std::span<const Tensor> inputs,
                                         double* terms = nullptr);
 Backend lowered_backend();

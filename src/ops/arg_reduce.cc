@@ -14,15 +14,16 @@ namespace {
 
 /// Whether element k is further out than element j, or as far out: NaN beyond everything.
 bool beats(const ArgReduce& op, const Tensor& x, int64_t k, int64_t j) {
-  if (!x.holds_reals()) {
-    const int64_t a = x.integer(op.max ? k : j);
-    const int64_t b = x.integer(op.max ? j : k);
-    return less_integer(x.dtype(), b, a) || (op.last && a == b);
+  const Scalar a = element_of(x, k);
+  const Scalar b = element_of(x, j);
+  if (x.holds_reals() && (std::isnan(a.real) || std::isnan(b.real))) {
+    return std::isnan(a.real) && (op.last || !std::isnan(b.real));
   }
-  const double a = x.real(k);
-  const double b = x.real(j);
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && (op.last || !std::isnan(b));
-  return (op.max ? a > b : a < b) || (op.last && a == b);
+  const auto holds = [](ExprKind kind, const Scalar& left, const Scalar& right) {
+    return apply(kind, DType::b8, std::array{left, right}).integer != 0;
+  };
+  const bool further = op.max ? holds(ExprKind::lt, b, a) : holds(ExprKind::lt, a, b);
+  return further || (op.last && holds(ExprKind::eq, a, b));
 }
 
 }  // namespace

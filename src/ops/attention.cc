@@ -129,16 +129,17 @@ std::vector<Tensor> Attention::reference(const ReferenceContext& ctx) const {
     const int64_t before = in_state ? k_state.lengths->integer(b) : k.data->dim(1) - q.dim(1);
     const int64_t visible = before + (causal ? index[1] + 1 : q.dim(1));
     std::vector<double> weights;
-    double max = neutral_real(ReduceKind::max);
+    constexpr double kNothing = -std::numeric_limits<double>::infinity();
+    double max = kNothing;
     for (int64_t s = 0; s < visible; ++s) {
       double dot = 0;
       const int64_t at = k.position(b, s, index[2] / group);
       for (int64_t d = 0; d < q.dim(3); ++d)
         dot += q.real(row * q.dim(3) + d) * k.data->real(at + d);
       weights.push_back(dot * scale);
-      max = combine(ReduceKind::max, max, weights.back());
+      max = max_or_nan(max, weights.back());
     }
-    if (max == neutral_real(ReduceKind::max)) return;
+    if (max == kNothing) return;
     double sum = 0;
     for (double& weight : weights) sum += weight = std::exp(weight - max);
     for (int64_t d = 0; d < y.dim(3); ++d) {

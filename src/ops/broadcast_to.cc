@@ -43,8 +43,12 @@ Sample<BroadcastTo> BroadcastTo::sample(Random& rng, ExprPool& pool) {
   for (int64_t& dim : x) {
     if (rng.chance(0.4)) dim = 1;
   }
-  return {{.dims = constant_dims(pool, dims)},
-          {TensorType{sample_any(rng), constant_dims(pool, x)}}};
+  const Exprs from = some_symbolic(rng, pool, x);
+  Exprs to = constant_dims(pool, dims);
+  for (size_t a = 0; a < from.size(); ++a) {
+    if (x[a] != 1) to[to.size() - from.size() + a] = from[a];
+  }
+  return {{.dims = std::move(to)}, {TensorType{sample_any(rng), from}}};
 }
 
 const OpDef& define_broadcast_to() {

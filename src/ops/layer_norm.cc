@@ -83,8 +83,10 @@ Sample<LayerNorm> LayerNorm::sample(Random& rng, ExprPool& pool) {
       dtype,
       {dims.begin() + static_cast<std::ptrdiff_t>(front_axis(op.axis, dims.size())), dims.end()}};
   Sample<LayerNorm> sample{op, {TensorType{dtype, dims}}};
-  if (rng.chance(0.6)) sample.inputs.push_back(row);
-  if (sample.inputs.size() == 2 && rng.chance(0.6)) sample.inputs.push_back(row);
+  if (rng.chance(0.7)) {
+    sample.inputs.push_back(rng.chance(0.7) ? Type(row) : Type(ContainerType{}));
+    if (!sample.inputs.back().is_tensor() || rng.chance(0.6)) sample.inputs.push_back(row);
+  }
   return sample;
 }
 

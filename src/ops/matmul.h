@@ -8,7 +8,7 @@ namespace ingot::ops {
 /// y = a b over the last two dims.
 struct MatMul {
   bool packed = false;  // b holds panels as pack_panels makes them
-  Expr columns = {};         // N, when packed
+  Expr columns = {};    // N, when packed
 
   static constexpr std::string_view kName = "matmul";
   static constexpr std::string_view kDoc =

@@ -1,28 +1,21 @@
-// ops/numeric.h: the arithmetic of reference functions: exact integers, NaN-propagating extremes.
+// ops/numeric.h: the arithmetic of reference functions, on top of the meaning of expressions.
 #pragma once
 
 #include <cstdint>
 
 #include "ir/op_def.h"
+#include "kernel/scalar.h"
 
 namespace ingot::ops {
 
-/// What remains of `value` in an integer `dtype`: wraps around.
-int64_t wrap(DType dtype, int64_t value);
-/// a < b as values of `dtype` (u64 is held as its bits).
-bool less_integer(DType dtype, int64_t a, int64_t b);
-int64_t lowest_integer(DType dtype);
-int64_t highest_integer(DType dtype);
+/// Element k of a tensor in its compute dtype, as expressions see it, and back.
+Scalar element_of(const Tensor& tensor, int64_t k);
+void set_element(Tensor& tensor, int64_t k, const Scalar& value);
 
-/// What a reduction of nothing gives: 0, 1, infinity, -infinity; false, true.
-double neutral_real(ReduceKind kind);
-int64_t neutral_integer(ReduceKind kind, DType dtype);
+/// The larger one; a NaN on either side wins.
+double max_or_nan(double a, double b);
 
-/// One step of a reduction. A NaN wins min and max.
-double combine(ReduceKind kind, double a, double b);
-int64_t combine(ReduceKind kind, DType dtype, int64_t a, int64_t b);
-
-/// The smallest value of a compute dtype as an expression: -infinity, or the lowest integer.
+/// The smallest value of a compute dtype: -infinity, or the lowest integer.
 Expr lowest(ExprPool& pool, DType dtype);
 
 /// A sum of products in the type of the operands: fp64 for floats, wrapping for integers.
@@ -36,7 +29,7 @@ class DotProduct {
  private:
   DType dtype_;
   double real_ = 0;
-  int64_t integer_ = 0;
+  uint64_t integer_ = 0;  // wraps around at 64 bits, narrower where stored
 };
 
 }  // namespace ingot::ops

@@ -105,10 +105,9 @@ TEST_P(Op, FoldingGivesWhatRunningGives) {
 
 /// The case's types with every dim of size `from` made `to`.
 std::vector<Type> with_size(const OpCase& c, int64_t from, int64_t to) {
-  std::vector<Type> types;
-  for (const GraphInput& input : c.graph.inputs()) {
-    types.push_back(c.graph.type(input.value));
-    for (Expr& dim : types.back().tensor.dims) {
+  std::vector<Type> types = c.input_types();
+  for (Type& type : types) {
+    for (Expr& dim : type.tensor.dims) {
       if (dim.is_int(from)) dim = c.graph.pool().integer(to);
     }
   }
@@ -125,7 +124,9 @@ TEST_P(Op, EmptyAndScalarInputsRunOrAreRefused) {
     for (int64_t size = 2; size < 6; ++size) variants.push_back(with_size(c, size, 1));
     std::vector<Type> scalars = with_size(c, 0, 0);
     for (Type& type : scalars) type.tensor.dims.clear();
-    variants.push_back(scalars);
+    const bool symbolic =
+        c.graph.pool().symbol_count() > 0;  // told from dims, so those have to stay
+    if (!symbolic) variants.push_back(scalars);
     for (const auto& types : variants) {
       auto odd =
           make_case(c.label + ", odd sizes", c.op(), c.graph.shared_pool(), types, c.ranges, 1);
@@ -186,9 +187,7 @@ std::vector<Attribute> hostile_values(const Attribute& value, ExprPool& pool) {
 TEST_P(Op, HostileAttributesAreAnswered) {
   for_each_case([&](const OpCase& c) {
     ExprPool& pool = c.graph.pool();
-    std::vector<Type> types;
-    for (const GraphInput& input : c.graph.inputs()) types.push_back(c.graph.type(input.value));
-    types.resize(std::max<size_t>(types.size(), 1), Type(ContainerType{}));
+    const std::vector<Type> types = c.input_types();
     for (size_t k = 0; k < def().fields.size(); ++k) {
       for (const Attribute& value : hostile_values(c.op().attribute(k), pool)) {
         Attributes attributes;
@@ -197,8 +196,7 @@ TEST_P(Op, HostileAttributesAreAnswered) {
         }
         const auto op = def().make(attributes);
         ASSERT_TRUE(op) << to_text(op.error());
-        const auto count = c.graph.inputs().size();
-        InferContext ctx{pool, std::span(types).first(count), std::vector<bool>(count, true), {}};
+        InferContext ctx{pool, types, c.present(), {}};
         const auto answer = def().infer(op->data(), ctx);
         if (!answer) {
           ASSERT_EQ(answer.error().code, Code::kInvalidArgument) << to_text(answer.error());

@@ -114,11 +114,12 @@ Sample<Pad> Pad::sample(Random& rng, ExprPool& pool) {
   Pad op{.begin = {}, .end = {}, .mode = rng.pick(kModes)};
   const bool constant = op.mode == "constant";
   const auto dims = constant ? sample_dims(rng, rank) : rng.dims(static_cast<int>(rank), 1, 5);
-  for (int64_t a = 0; a < rank; ++a) {
-    op.begin.push_back(pool.integer(rng.range(0, 4)));
+  const Exprs from = some_symbolic(rng, pool, dims);
+  for (size_t a = 0; a < from.size(); ++a) {
+    op.begin.push_back(from[a] - (dims[a] - rng.range(0, 4)));
     op.end.push_back(pool.integer(rng.range(0, 4)));
   }
-  Sample<Pad> sample{std::move(op), {TensorType{sample_any(rng), constant_dims(pool, dims)}}};
+  Sample<Pad> sample{std::move(op), {TensorType{sample_any(rng), from}}};
   if (constant && rng.chance(0.6)) {
     sample.inputs.push_back(TensorType{sample.inputs[0].tensor.dtype, {}});
   }

@@ -6,6 +6,16 @@
 namespace ingot {
 namespace {
 
+/// Text for Markdown: no emphasis by accident, and no column where a bar stands.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '*' || c == '|' || c == '[' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string_view suffix(PortKind kind) {
   switch (kind) {
     case PortKind::required:
@@ -21,7 +31,8 @@ std::string_view suffix(PortKind kind) {
 std::string ports(std::string_view title, std::span<const Port> list) {
   std::string out;
   for (const Port& port : list) {
-    out += concat("| ", title, " | `", port.name, "`", suffix(port.kind), " | ", port.doc, " |\n");
+    out += concat("| ", title, " | `", port.name, "`", suffix(port.kind), " | ", escaped(port.doc),
+                  " |\n");
   }
   return out;
 }
@@ -65,7 +76,7 @@ std::string realisation(const OpDef& def) {
 
 std::string section(const OpDef& def) {
   std::string out = concat("## ", def.name, "\n\n");
-  for (const std::string_view line : split(def.doc, '\n')) out += concat(line, "  \n");
+  for (const std::string_view line : split(def.doc, '\n')) out += escaped(line) + "  \n";
   out += "\n| | name | meaning |\n|---|---|---|\n";
   out += ports("input", def.inputs) + ports("output", def.outputs) + attributes(def);
   return out + concat("\nAccuracy: ", accuracy(def.accuracy), ". Realised by: ", realisation(def),

@@ -1,9 +1,10 @@
 // ops/pointwise.cc: every elementwise operator, as one expression over its inputs.
 #include "ops/pointwise.h"
 
-#include "kernel/stmt.h"
+#include "kernel/program.h"
 #include "ops/checks.h"
 #include "ops/indexing.h"
+#include "ops/numeric.h"
 #include "ops/registry.h"
 #include "ops/sampling.h"
 
@@ -43,6 +44,27 @@ Status expect_value(const InferContext& ctx, Expr value) {
   return status;
 }
 
+/// The leaves of a value at one element of y.
+class ElementOperands : public Surroundings {
+ public:
+  explicit ElementOperands(const ReferenceContext& ctx) : ctx_(ctx) {}
+  void move_to(std::span<const int64_t> index) { index_ = index; }
+
+  Scalar symbol(SymbolId id) override { return make_integer(ctx_.symbols[id.index()], DType::i64); }
+  Scalar param(Expr param) override {
+    const Tensor& x = ctx_.in[param.payload()];
+    return element_of(x, broadcast_position(x.dims(), index_));
+  }
+  Scalar index(VarId) override { INGOT_UNREACHABLE(); }
+  Scalar local(Expr) override { INGOT_UNREACHABLE(); }
+  Scalar load(Expr, int64_t) override { INGOT_UNREACHABLE(); }
+  void bind(VarId, int64_t) override { INGOT_UNREACHABLE(); }
+
+ private:
+  const ReferenceContext& ctx_;
+  std::span<const int64_t> index_;
+};
+
 }  // namespace
 
 Result<Types> Pointwise::infer(InferContext& ctx) const {
@@ -68,19 +90,11 @@ std::vector<Tensor> Pointwise::reference(const ReferenceContext& ctx) const {
   Tensor y = ctx.make_output();
   const bool stays_float = is_float(dtype) && is_float(value.dtype());
   const Expr result = stays_float ? value : cast(value, compute_dtype(dtype));
+  Program program(result);
+  ElementOperands operands(ctx);
   for_each_index(y.dims(), [&](int64_t position, std::span<const int64_t> index) {
-    const Scalar element = evaluate(result, [&](Expr leaf) -> Scalar {
-      if (leaf.kind() == ExprKind::symbol) return {DType::i64, 0, ctx.dim(leaf)};
-      const Tensor& x = ctx.in[leaf.payload()];
-      const int64_t from = broadcast_position(x.dims(), index);
-      if (x.holds_reals()) return {leaf.dtype(), x.real(from), 0};
-      return {leaf.dtype(), 0, x.integer(from)};
-    });
-    if (y.holds_reals()) {
-      y.set_real(position, element.real);
-    } else {
-      y.set_integer(position, element.integer);
-    }
+    operands.move_to(index);
+    set_element(y, position, program.run(operands));
   });
   return {std::move(y)};
 }
@@ -118,9 +132,12 @@ Sample<Pointwise> Pointwise::sample(Random& rng, ExprPool& pool) {
     choices.push_back({unary(ExprKind::sigmoid, a + b), dtype});
     choices.push_back({cast(a * b, DType::i32), DType::i32});
   }
+  const Exprs from = some_symbolic(rng, pool, dims);
+  for (const Expr dim : from) {
+    if (!dim.as_int()) choices.push_back({a * cast(dim, compute) + b, dtype});
+  }
   return {rng.pick(choices),
-          {TensorType{dtype, constant_dims(pool, dims)},
-           TensorType{dtype, constant_dims(pool, other)}}};
+          {TensorType{dtype, from}, TensorType{dtype, constant_dims(pool, other)}}};
 }
 
 const OpDef& define_pointwise() {

@@ -7,7 +7,7 @@ namespace ingot::ops {
 
 /// y = value(p0, p1, ...) for every element of the broadcast inputs.
 struct Pointwise {
-  Expr value = {};                // over params p0, p1, ..., constants and symbols
+  Expr value = {};           // over params p0, p1, ..., constants and symbols
   DType dtype = DType::f32;  // of y
 
   static constexpr std::string_view kName = "pointwise";

@@ -46,8 +46,7 @@ std::vector<Tensor> Pool::reference(const ReferenceContext& ctx) const {
   const ReduceKind step = average ? ReduceKind::sum : ReduceKind::max;
   Tensor y = ctx.make_output();
   for_each_index(y.dims(), [&](int64_t to, std::span<const int64_t> index) {
-    double real = is_float(x.dtype()) ? neutral_real(step) : 0;
-    int64_t integer = neutral_integer(step, x.dtype());
+    Scalar total = neutral(step, compute_dtype(x.dtype()));
     int64_t counted = 0;
     for_each_index(kernel, [&](int64_t, std::span<const int64_t> t) {
       bool inside = true;
@@ -63,14 +62,10 @@ std::vector<Tensor> Pool::reference(const ReferenceContext& ctx) const {
       if (count_include_pad ? padded : inside) ++counted;
       if (!inside) return;
       const int64_t from = pixel * x.dims().back() + index.back();
-      if (x.holds_reals()) {
-        real = combine(step, real, x.real(from));
-      } else {
-        integer = combine(step, x.dtype(), integer, x.integer(from));
-      }
+      total = gather(step, total, element_of(x, from));
     });
-    if (average) real /= static_cast<double>(counted);
-    x.holds_reals() ? y.set_real(to, real) : y.set_integer(to, integer);
+    if (average) total.real /= static_cast<double>(counted);
+    set_element(y, to, total);
   });
   return {std::move(y)};
 }

@@ -48,23 +48,14 @@ std::vector<Tensor> Reduce::reference(const ReferenceContext& ctx) const {
   const Tensor& x = ctx.in[0];
   const std::vector<bool> gone = reduced(x.rank());
   Tensor y = ctx.make_output();
-  for (int64_t k = 0; k < y.size(); ++k) {
-    if (y.holds_reals()) {
-      y.set_real(k, neutral_real(kind));
-    } else {
-      y.set_integer(k, neutral_integer(kind, y.dtype()));
-    }
-  }
+  const Scalar nothing = neutral(kind, compute_dtype(x.dtype()));
+  for (int64_t k = 0; k < y.size(); ++k) set_element(y, k, nothing);
   for_each_index(x.dims(), [&](int64_t from, std::span<const int64_t> index) {
     int64_t to = 0;
     for (size_t a = 0; a < index.size(); ++a) {
       if (!gone[a]) to = to * x.dims()[a] + index[a];
     }
-    if (y.holds_reals()) {
-      y.set_real(to, combine(kind, y.real(to), x.real(from)));
-    } else {
-      y.set_integer(to, combine(kind, y.dtype(), y.integer(to), x.integer(from)));
-    }
+    set_element(y, to, gather(kind, element_of(y, to), element_of(x, from)));
   });
   return {std::move(y)};
 }

@@ -9,7 +9,7 @@ namespace ingot::ops {
 struct Reduce {
   ReduceKind kind = ReduceKind::sum;
   std::vector<int64_t> axes = {};  // distinct, each in [-rank, rank); none: y is x
-  bool keepdims = false;      // reduced dims stay, with size 1
+  bool keepdims = false;           // reduced dims stay, with size 1
 
   static constexpr std::string_view kName = "reduce";
   static constexpr std::string_view kDoc =

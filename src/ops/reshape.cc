@@ -80,27 +80,29 @@ Expr Reshape::lower(Lowering& k, size_t, std::span<const Expr> index) const {
 }
 
 Sample<Reshape> Reshape::sample(Random& rng, ExprPool& pool) {
-  // Both shapes come from one list of factors, grouped in two ways.
-  const auto factors = sample_dims(rng, rng.range(0, 5), 4);
+  // Both shapes come from one list of factors; at least one of them keeps the factors apart, so
+  // that symbols among them can be told from it.
+  const auto sizes = sample_dims(rng, rng.range(0, 5), 4);
+  const bool symbolic = rng.chance(0.5);
+  const Exprs factors = symbolic ? some_symbolic(rng, pool, sizes) : constant_dims(pool, sizes);
   const auto group = [&] {
-    std::vector<int64_t> result;
+    Exprs result;
     bool open = false;
-    for (const int64_t factor : factors) {
+    for (const Expr factor : factors) {
       if (open && rng.chance(0.5)) {
-        result.back() *= factor;
+        result.back() = result.back() * factor;
       } else {
         result.push_back(factor);
       }
       open = true;
       if (rng.chance(0.1)) {
-        result.push_back(1);
+        result.push_back(pool.integer(1));
         open = false;
       }
     }
     return result;
   };
-  return {{.dims = constant_dims(pool, group())},
-          {TensorType{sample_any(rng), constant_dims(pool, group())}}};
+  return {{.dims = group()}, {TensorType{sample_any(rng), symbolic ? factors : group()}}};
 }
 
 const OpDef& define_reshape() {

@@ -48,8 +48,7 @@ std::string read_index(ExprPool& pool, std::string_view from, const Exprs& to) {
 TEST(Reshape, SharedDimsKeepTheirIndices) {
   ExprPool pool;
   const Expr n = pool.symbol("n");
-  EXPECT_EQ(read_index(pool, "f32[n, 4, 6]", {n, pool.integer(24)}),
-            "[i0, i1 // 6, i1 % 6]");
+  EXPECT_EQ(read_index(pool, "f32[n, 4, 6]", {n, pool.integer(24)}), "[i0, i1 // 6, i1 % 6]");
   EXPECT_EQ(read_index(pool, "f32[n, 24]", {n, pool.integer(4), pool.integer(6)}),
             "[i2, i3 * 6 + i4]");
 }

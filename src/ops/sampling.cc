@@ -13,6 +13,17 @@ Exprs constant_dims(ExprPool& pool, std::initializer_list<int64_t> dims) {
   return constant_dims(pool, std::span(dims.begin(), dims.size()));
 }
 
+Exprs some_symbolic(Random& rng, ExprPool& pool, std::span<const int64_t> dims) {
+  Exprs result = constant_dims(pool, dims);
+  for (Expr& dim : result) {
+    if (*dim.as_int() < 2 || rng.chance(0.5)) continue;
+    const int64_t size = *dim.as_int();
+    dim = pool.fresh_symbol("d", false);
+    pool.symbol_info(dim.symbol()).range = {1, size};
+  }
+  return result;
+}
+
 std::vector<int64_t> sample_dims(Random& rng, int64_t rank, int64_t hi) {
   std::vector<int64_t> dims = rng.dims(static_cast<int>(rank), 1, hi);
   for (int64_t& dim : dims) {

@@ -60,20 +60,19 @@ Expr Slice::lower(Lowering& k, size_t, std::span<const Expr> index) const {
 
 Sample<Slice> Slice::sample(Random& rng, ExprPool& pool) {
   const auto dims = sample_dims(rng, rng.range(0, 4), 9);
+  const Exprs from = some_symbolic(rng, pool, dims);
   Slice op;
-  for (const int64_t dim : dims) {
-    int64_t start = dim == 0 ? 0 : rng.range(0, dim - 1);
-    int64_t step = rng.range(1, 3);
-    int64_t reach = dim == 0 ? 0 : (dim - 1 - start) / step + 1;
-    if (rng.chance(0.3) && dim > 0) {
-      step = -step;
-      reach = start / -step + 1;
-    }
+  for (size_t a = 0; a < dims.size(); ++a) {
+    const int64_t dim = dims[a];
+    const int64_t start = dim == 0 ? 0 : rng.range(0, dim - 1);
+    const int64_t step = rng.range(1, 3);
+    const bool backwards = rng.chance(0.3) && dim > 0;
+    const int64_t reach = dim == 0 ? 0 : (backwards ? start : dim - 1 - start) / step + 1;
     op.starts.push_back(pool.integer(start));
-    op.sizes.push_back(pool.integer(rng.range(0, reach)));
-    op.steps.push_back(step);
+    op.sizes.push_back(from[a] - (dim - rng.range(0, reach)));
+    op.steps.push_back(backwards ? -step : step);
   }
-  return {std::move(op), {TensorType{sample_any(rng), constant_dims(pool, dims)}}};
+  return {std::move(op), {TensorType{sample_any(rng), from}}};
 }
 
 const OpDef& define_slice() {

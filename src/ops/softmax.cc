@@ -2,6 +2,7 @@
 #include "ops/softmax.h"
 
 #include <cmath>
+#include <limits>
 
 #include "ops/checks.h"
 #include "ops/indexing.h"
@@ -25,9 +26,9 @@ std::vector<Tensor> Softmax::reference(const ReferenceContext& ctx) const {
   const AxisSplit s = split_at(x.dims(), axis);
   for (int64_t o = 0; o < s.outer; ++o) {
     for (int64_t i = 0; i < s.inner; ++i) {
-      double max = neutral_real(ReduceKind::max);
+      double max = -std::numeric_limits<double>::infinity();
       for (int64_t k = 0; k < s.length; ++k) {
-        max = combine(ReduceKind::max, max, x.real(s.at(o, k, i)));
+        max = max_or_nan(max, x.real(s.at(o, k, i)));
       }
       double sum = 0;
       for (int64_t k = 0; k < s.length; ++k) sum += std::exp(x.real(s.at(o, k, i)) - max);
