@@ -551,7 +551,8 @@ std::vector<Tensor> random_inputs(const RandomGraph& random, uint64_t seed) {
       if (real) {
         tensor.set_real(i, rng.real(lo, hi));
       } else {
-        tensor.set_integer(i, rng.range(static_cast<int64_t>(lo), static_cast<int64_t>(hi)));
+        const int64_t least = static_cast<int64_t>(lo);
+        tensor.set_integer(i, rng.range(least, std::max(least, static_cast<int64_t>(hi))));
       }
     }
     inputs.push_back(std::move(tensor));

@@ -1,5 +1,6 @@
 // passes/fold_constants.cc: values that are known become constants.
-#include "kernel/stmt.h"
+#include "ops/pointwise.h"
+#include "ops/reshape.h"
 #include "passes/constants.h"
 #include "passes/passes.h"
 
@@ -24,13 +25,17 @@ class ConstantFolder {
  public:
   explicit ConstantFolder(Graph& graph) : graph_(graph), contents_(graph) {}
 
-  void run() {
+  void run(bool fold_shapes) {
     for (const NodeId id : graph_.nodes()) {
       if (graph_.node(id).op.is<Constant>() || graph_.node(id).op.is<Unimplemented>()) continue;
       if (const auto results = compute(id)) {
         replace(id, *results);
-      } else if (const auto contents = known_contents(id)) {
-        replace(id, {*contents});
+      } else if (const auto contents = find_contents(id)) {
+        if (const auto tensor = as_tensor(id, *contents)) {
+          replace(id, {*tensor});
+        } else if (fold_shapes && contents->size() == 1) {
+          replace_by_expression(id, (*contents)[0]);
+        }
       }
     }
   }
@@ -81,20 +86,50 @@ class ConstantFolder {
     return def.reference(node.op.data(), ctx);
   }
 
-  /// The elements of an integer tensor whose values follow from static dims alone.
-  std::optional<Tensor> known_contents(NodeId id) {
+  /// The elements of an integer tensor whose values follow from dims alone.
+  std::optional<Exprs> find_contents(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.outputs.size() != 1 || node.op.def().lower == nullptr) return std::nullopt;
-    const auto contents = contents_.find(node.outputs[0], kMaxContents);
-    if (!contents) return std::nullopt;
-    const TensorType& type = graph_.tensor(node.outputs[0]);
+    return contents_.find(node.outputs[0], kMaxContents);
+  }
+
+  std::optional<Tensor> as_tensor(NodeId id, const Exprs& contents) const {
+    const TensorType& type = graph_.tensor(graph_.node(id).outputs[0]);
     Tensor tensor(type.dtype, *static_dims(type));
-    for (size_t k = 0; k < contents->size(); ++k) {
-      const auto value = (*contents)[k].as_int();
+    for (size_t k = 0; k < contents.size(); ++k) {
+      const auto value = contents[k].as_int();
       if (!value) return std::nullopt;
       tensor.set_integer(static_cast<int64_t>(k), *value);
     }
     return tensor;
+  }
+
+  /// One number that follows from symbols becomes a pointwise op without operands. A symbol that is
+  /// known only after some kernel ran cannot be used: nothing would say that the kernel comes
+  /// first.
+  void replace_by_expression(NodeId id, Expr value) {
+    const ValueId output = graph_.node(id).outputs[0];
+    if (is_expression_already(id)) return;
+    bool is_early = true;
+    for_each(value, [&](Expr e) {
+      if (e.kind() != ExprKind::symbol) return;
+      is_early = is_early && !std::as_const(graph_.pool()).symbol_info(e.symbol()).data_dependent;
+    });
+    if (!is_early) return;
+    const TensorType type = graph_.tensor(output);
+    const std::vector<std::string> provenance = graph_.node(id).provenance;
+    ValueId result = graph_.must_add(ops::Pointwise{value, type.dtype}, {}, provenance);
+    if (type.rank() > 0) result = graph_.must_add(ops::Reshape{type.dims}, {result}, provenance);
+    graph_.set_value_name(result, graph_.value(output).name);
+    graph_.replace_uses(output, result);
+  }
+
+  bool is_expression_already(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.inputs.empty()) return true;
+    if (!node.op.is<ops::Reshape>()) return false;
+    const auto* source = graph_.producer_as<ops::Pointwise>(node.inputs[0]);
+    return source != nullptr && graph_.node(graph_.value(node.inputs[0]).producer).inputs.empty();
   }
 
   void replace(NodeId id, const std::vector<Tensor>& results) {
@@ -113,8 +148,8 @@ class ConstantFolder {
 
 }  // namespace
 
-void fold_constants(Graph& graph, const PassContext&) {
-  ConstantFolder(graph).run();
+void fold_constants(Graph& graph, const PassContext& context) {
+  ConstantFolder(graph).run(context.is_enabled("fold_shapes"));
 }
 
 }  // namespace ingot
