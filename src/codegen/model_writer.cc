@@ -515,16 +515,19 @@ class ModelWriter {
 
 }  // namespace
 
-const std::string& cpu_prelude() {
+std::string kernel_prologue() {
   static const std::string text = [] {
-    std::string all;
+    std::string all = pasted("artifact/program.h");
     for (std::string_view file : {"types.h", "vec.h", "math.h", "gemm.h", "conv.h"}) {
       all += pasted(concat("prelude/cpu/", file));
     }
-    return all;
+    return all + "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
+                 "inline namespace INGOT_LEVEL {\n";
   }();
   return text;
 }
+
+std::string kernel_epilogue() { return "\n}  // namespace INGOT_LEVEL\n}  // namespace ingot_cpu\n"; }
 
 std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix) {
   std::vector<SourceFile> files;
@@ -533,11 +536,7 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
     const std::string name = concat(prefix, "kernels_", first / kKernelsPerUnit, ".cc");
     Writer out;
     out.line("// ", name, ": kernels made by ingot; compiled once per instruction set level.");
-    out.raw(pasted("artifact/program.h"));
-    out.raw(cpu_prelude());
-    out.line("namespace ingot_cpu {");
-    out.line("using ingot::artifact::KernelArgs;");
-    out.line("inline namespace INGOT_LEVEL {");
+    out.raw(kernel_prologue());
     for (size_t k = first; k < last; ++k) {
       const PlannedKernel& kernel = plan.kernels[k];
       out.line();
@@ -545,9 +544,7 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
       if (const Graph* body = region_of(plan, k)) write_region(out, *body);
       out.raw(kernel.text);
     }
-    out.line();
-    out.line("}  // namespace INGOT_LEVEL");
-    out.line("}  // namespace ingot_cpu");
+    out.raw(kernel_epilogue());
     files.push_back({name, out.take()});
   }
   return files;

@@ -66,7 +66,8 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
 /// The unit that ties kernels and runtime together.
 SourceFile write_model(const ModelDescription& model);
 
-/// The CPU prelude as one text, in the order of pasting.
-const std::string& cpu_prelude();
+/// What stands in front of and behind the kernels of a translation unit: the prelude and namespaces.
+std::string kernel_prologue();
+std::string kernel_epilogue();
 
 }  // namespace ingot

@@ -121,9 +121,12 @@ int64_t count_divisions(std::span<const Output> outputs) {
 
 class Space {
  public:
-  explicit Space(Region& region) : region_(region), pool_(region.pool()) {
+  /// The space of the outputs `numbers`, which have the same dims.
+  Space(Region& region, std::vector<size_t> numbers)
+      : region_(region), pool_(region.pool()), numbers_(std::move(numbers)) {
     const Graph& body = region.body();
-    const NodeId producer = body.value(body.outputs()[0].value).producer;
+    const ValueId first = body.outputs()[numbers_[0]].value;
+    const NodeId producer = body.value(first).producer;
     CHECK(producer.valid(), "a region computes its outputs");
     const Node& node = body.node(producer);
     if (node.op.def().lower_scatter != nullptr) {
@@ -132,7 +135,7 @@ class Space {
       for (ValueId input : node.inputs) types.push_back(body.type(input));
       dims_ = node.op.def().scatter_domain(node.op.data(), types);
     } else {
-      dims_ = body.tensor(body.outputs()[0].value).dims;
+      dims_ = body.tensor(first).dims;
     }
   }
 
@@ -177,12 +180,12 @@ class Space {
     }
     if (scatter_.valid()) {
       const Scatter s = region_.scatter(scatter_, index);
-      const uint32_t buffer = region_.output_buffer(0);
+      const uint32_t buffer = region_.output_buffer(numbers_[0]);
       outputs.push_back(
           {buffer, s.offset, cast(s.value, region_.buffers()[buffer].dtype), s.predicate});
       return;
     }
-    for (size_t k = 0; k < region_.body().outputs().size(); ++k) {
+    for (size_t k : numbers_) {
       const TensorType& type = region_.body().tensor(region_.body().outputs()[k].value);
       outputs.push_back({region_.output_buffer(k), Region::offset(type, index, pool_),
                          region_.stored(k, index), Expr{}});
@@ -191,6 +194,7 @@ class Space {
 
   Region& region_;
   ExprPool& pool_;
+  std::vector<size_t> numbers_;
   NodeId scatter_;
   Exprs dims_;
   std::vector<std::pair<size_t, size_t>> groups_;
@@ -211,11 +215,17 @@ int64_t contiguity(Expr root, VarId var) {
 
 // ---- the nest ---------------------------------------------------------------------------------
 
+/// What the next scratch buffer and local of a kernel are numbered.
+struct Numbers {
+  uint32_t buffer;
+  uint32_t local;
+};
+
 class Nest {
  public:
-  Nest(Region& region, std::vector<Axis> axes, std::vector<Output> outputs)
+  Nest(Region& region, std::vector<Axis> axes, std::vector<Output> outputs, Numbers& numbers)
       : pool_(region.pool()), axes_(std::move(axes)), outputs_(std::move(outputs)),
-        next_buffer_(static_cast<uint32_t>(region.buffers().size())) {
+        numbers_(numbers) {
     order_axes();
     choose_vector();
     find_rows();
@@ -227,9 +237,6 @@ class Nest {
     open_axis(block, 0, known);
     return block;
   }
-
-  /// The axis that is vectorised, or none.
-  std::optional<size_t> vector_axis() const { return vector_axis_; }
 
  private:
   // A loop that many reductions need runs outside; the order of the others is kept.
@@ -284,7 +291,7 @@ class Nest {
         for_each(out.value, [&](Expr e) { used |= e == outside; });
       }
       if (!used || rows_.contains(r.id())) continue;
-      rows_[r.id()] = {next_buffer_++, inside, outside, axis.extent};
+      rows_[r.id()] = {numbers_.buffer++, inside, outside, axis.extent};
     }
   }
 
@@ -365,7 +372,7 @@ class Nest {
                          {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone}, var.value});
   }
 
-  LocalId fresh_local() { return LocalId(next_local_++); }
+  LocalId fresh_local() { return LocalId(numbers_.local++); }
 
   /// The expression with reductions that ran replaced by their locals.
   Expr rewrite(Expr root) {
@@ -388,8 +395,7 @@ class Nest {
   std::unordered_map<uint32_t, Expr> locals_;
   std::unordered_map<uint32_t, Expr> replaced_;
   std::unordered_map<uint32_t, Row> rows_;
-  uint32_t next_local_ = 0;
-  uint32_t next_buffer_;
+  Numbers& numbers_;
   int in_vector_ = 0;
 };
 
@@ -509,21 +515,45 @@ Expr block_cost(const Block& block, ExprPool& pool, bool vector) {
 
 }  // namespace
 
+namespace {
+
+/// Numbers of outputs that share their dims, in order of the first; a scattering one stands alone.
+std::vector<std::vector<size_t>> same_space(const Graph& body) {
+  std::vector<std::vector<size_t>> groups;
+  for (size_t k = 0; k < body.outputs().size(); ++k) {
+    const Type& type = body.type(body.outputs()[k].value);
+    const auto fits = [&](const std::vector<size_t>& group) {
+      const Type& other = body.type(body.outputs()[group[0]].value);
+      return type.is_tensor() && other.is_tensor() && type.tensor.dims == other.tensor.dims;
+    };
+    const auto at = std::ranges::find_if(groups, fits);
+    if (at == groups.end()) {
+      groups.push_back({k});
+    } else {
+      at->push_back(k);
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
 Kernel schedule(Region& region, std::string name, std::vector<std::string> provenance) {
-  std::vector<Axis> axes;
-  std::vector<Output> outputs;
-  Space(region).build(axes, outputs);
   Kernel kernel;
   kernel.name = std::move(name);
   kernel.provenance = std::move(provenance);
   kernel.buffers = region.buffers();
   kernel.pool = region.body().shared_pool();
-  // Without elements there is nothing to do, not even a reduction that no loop would hold back.
-  if (std::ranges::any_of(axes, [](const Axis& axis) { return axis.extent.is_int(0); })) {
-    return kernel;
+  const auto groups = same_space(region.body());
+  Numbers numbers{static_cast<uint32_t>(region.buffers().size()), 0};
+  for (const std::vector<size_t>& group : groups) {
+    std::vector<Axis> axes;
+    std::vector<Output> outputs;
+    Space(region, group).build(axes, outputs);
+    Nest nest(region, std::move(axes), std::move(outputs), numbers);
+    for (Stmt& stmt : nest.build()) kernel.body.push_back(std::move(stmt));
   }
-  kernel.body = Nest(region, std::move(axes), std::move(outputs)).build();
-  mark_parallel(kernel.body, region.pool());
+  if (groups.size() == 1) mark_parallel(kernel.body, region.pool());
   return kernel;
 }
 

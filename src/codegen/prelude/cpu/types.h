@@ -17,8 +17,8 @@
 // f16 and bf16 exist in memory only. Loading one gives f32, storing rounds to nearest even, and
 // `convert<f16>(x)` is x rounded to f16 precision but held as f32.
 //
-// Flags: compile with -ffp-contract=off so that generated `a * b + c` means two roundings; where
-// one rounding is wanted the text says `fma(a, b, c)`.
+// Flags: -std=c++20 -O2 -ffp-contract=off, so that generated `a * b + c` means two roundings (where
+// one is wanted the text says `fma(a, b, c)`); -fwrapv, because integers wrap; -fno-math-errno.
 #ifndef INGOT_PRELUDE_CPU_TYPES_H
 #define INGOT_PRELUDE_CPU_TYPES_H
 

@@ -1,0 +1,130 @@
+// tests/compiled/compiled_test.cc: generated C++ against the reference: every operator's derived
+// cases and random graphs, at every instruction set level that this machine runs.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "ops/registry.h"
+#include "passes/pass.h"
+#include "tests/compiled/plan_runner.h"
+#include "tests/op_harness.h"
+#include "tests/random_graph.h"
+
+namespace ingot {
+namespace {
+
+/// Operators that no kernel of this back end exists for. This list may only shrink.
+const std::set<std::string, std::less<>> kGaps = {
+    "constant",       // has no inputs and is no kernel
+    "nonzero",        // a routine: tested through whole artefacts
+    "unimplemented",  // never runs
+};
+
+constexpr uint64_t kCases = 10;
+constexpr uint64_t kGraphs = 24;
+
+std::vector<CpuLevel> levels() {
+  std::vector<CpuLevel> all;
+  for (const CpuLevelInfo& row : kCpuLevels) {
+    if (row.level <= host_level()) all.push_back(row.level);
+  }
+  return all;
+}
+
+/// Types that kernels can hold.
+bool is_held(const Type& type) {
+  if (type.kind == Type::Kind::container) return false;
+  const DType dtype = type.is_tensor() ? type.tensor.dtype : type.state.dtype;
+  return dtype == DType::b8 || (is_int(dtype) && bits(dtype) >= 8) || dtype == DType::f64 ||
+         dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+class Compiled : public testing::TestWithParam<CpuLevel> {};
+
+INSTANTIATE_TEST_SUITE_P(Levels, Compiled, testing::ValuesIn(levels()), [](const auto& info) {
+  return std::string(ingot::info(info.param).prelude_namespace);
+});
+
+TEST_P(Compiled, EveryOperatorGivesTheReference) {
+  PlanBatch batch;
+  std::vector<std::pair<OpCase, size_t>> cases;
+  for (const OpDef* def : all_ops()) {
+    if (kGaps.contains(def->name)) continue;
+    for (uint64_t seed = 0; seed < kCases; ++seed) {
+      auto c = draw_case(*def, seed);
+      ASSERT_TRUE(c) << to_text(c.error());
+      std::vector<Type> types = c->input_types();
+      bool held = true;
+      for (const GraphOutput& output : c->graph.outputs()) {
+        types.push_back(c->graph.type(output.value));
+      }
+      for (size_t k = 0; k < types.size(); ++k) {
+        const bool present = k >= c->present().size() || c->present()[k];
+        held &= !present || is_held(types[k]);
+      }
+      if (!held) continue;
+      auto number = batch.add(c->graph);
+      ASSERT_TRUE(number) << c->label << ": " << to_text(number.error());
+      cases.emplace_back(std::move(*c), *number);
+    }
+  }
+  const Status built = batch.build(GetParam());
+  ASSERT_TRUE(built) << to_text(built.error());
+  for (const auto& [c, number] : cases) {
+    auto got = batch.run(number, c.inputs, c.symbols);
+    ASSERT_TRUE(got) << c.label << ": " << to_text(got.error()) << to_text(c.graph);
+    EXPECT_EQ(compare(c, *got), "") << c.label;
+  }
+  // Most draws are of types that kernels hold: the loop above must not be vacuous.
+  EXPECT_GT(cases.size(), all_ops().size() * kCases / 2);
+}
+
+// Whole graphs through all passes; the tolerance covers a dozen ops of fp32 rounding each.
+TEST_P(Compiled, RandomGraphsGiveTheReference) {
+  constexpr double kTolerance = 2e-4;
+  PlanBatch batch;
+  struct Case {
+    uint64_t seed;
+    size_t number;
+  };
+  std::vector<Case> cases;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    RandomGraph random = random_graph(seed, {.samples = false, .only_f32 = true});
+    Graph optimised = random.graph;
+    std::set<std::string, std::less<>> disabled;
+    // A third of the graphs without fusion, one pass of the others left out in turn.
+    const auto rows = pipeline();
+    if (seed % 3 == 1) disabled = {"fuse_epilogues", "fuse_pointwise", "fuse_reductions"};
+    if (seed % 3 == 2) {
+      const std::string_view name = rows[(seed / 3) % rows.size()].name;
+      if (name != "legalize") disabled.emplace(name);
+    }
+    PassOptions options;
+    options.disabled = disabled;
+    options.verify = true;
+    auto records = run_passes(optimised, rows, options);
+    ASSERT_TRUE(records) << to_text(records.error());
+    auto number = batch.add(optimised, disabled);
+    if (!number && number.error().code == Code::kUnsupported) continue;  // holds a routine
+    ASSERT_TRUE(number) << to_text(number.error());
+    cases.push_back({seed, *number});
+  }
+  const Status built = batch.build(GetParam());
+  ASSERT_TRUE(built) << to_text(built.error());
+  EXPECT_GT(cases.size(), kGraphs / 2);
+  for (const Case& c : cases) {
+    const RandomGraph random = random_graph(c.seed, {.samples = false, .only_f32 = true});
+    for (uint64_t round = 0; round < 3; ++round) {
+      const std::vector<Tensor> inputs = random_inputs(random, 100 * c.seed + round);
+      Interpreter interpreter(random.graph);
+      auto expected = interpreter.run(inputs);
+      ASSERT_TRUE(expected) << to_text(expected.error());
+      auto got = batch.run(c.number, inputs, interpreter.symbols);
+      ASSERT_TRUE(got) << "seed " << c.seed << ": " << to_text(got.error());
+      EXPECT_EQ(find_difference(*expected, *got, kTolerance), "")
+          << "seed " << c.seed << ", round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot
