@@ -105,8 +105,7 @@ Result<ValueId> Builder::cast(ValueId x, DType to) {
 }
 
 Result<ValueId> Builder::scalar_of(Expr value, DType to) {
-  return map(to, {},
-             [&](std::span<const Expr>) { return ingot::cast(value, compute_dtype(to)); });
+  return map(to, {}, [&](std::span<const Expr>) { return ingot::cast(value, compute_dtype(to)); });
 }
 
 Result<ValueId> Builder::reshape(ValueId x, Exprs dims) {
@@ -147,7 +146,8 @@ Result<ValueId> Builder::pad(ValueId x, Exprs begin, Exprs end, std::string mode
   if (std::ranges::all_of(begin, is_zero) && std::ranges::all_of(end, is_zero)) return x;
   ValueIds inputs = {x};
   if (value.valid()) inputs.push_back(value);
-  return add("pad", {{"begin", std::move(begin)}, {"end", std::move(end)}, {"mode", std::move(mode)}},
+  return add("pad",
+             {{"begin", std::move(begin)}, {"end", std::move(end)}, {"mode", std::move(mode)}},
              std::move(inputs));
 }
 
@@ -178,7 +178,9 @@ Result<ValueId> Builder::softmax(ValueId x, int64_t axis, bool log) {
   return add("softmax", {{"axis", axis}, {"log", log}}, {x});
 }
 
-Result<ValueId> Builder::matmul(ValueId a, ValueId b) { return add("matmul", {}, {a, b}); }
+Result<ValueId> Builder::matmul(ValueId a, ValueId b) {
+  return add("matmul", {}, {a, b});
+}
 
 Expr Builder::count(const Exprs& dims, int64_t from, int64_t to) const {
   Expr n = integer(1);

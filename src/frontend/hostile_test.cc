@@ -31,17 +31,24 @@ std::string rich_model() {
   parts.outputs = {value_info("y", 1, {"batch", ""})};
   parts.value_infos = {value_info("c", 1, {"batch", 4, "", ""})};
   parts.initializers = {floats("w", {4, 3, 1, 1}, std::vector<float>(12, 0.5F)),
-                        int64s("minus", {-1}), int64s("zero", {0}), int64s("starts", {0, 1}),
-                        int64s("ends", {2, 1000}), raw_tensor("yes", 9, {}, "\x01")};
+                        int64s("minus", {-1}),
+                        int64s("zero", {0}),
+                        int64s("starts", {0, 1}),
+                        int64s("ends", {2, 1000}),
+                        raw_tensor("yes", 9, {}, "\x01")};
   parts.nodes = {
-      node("Conv", {"x", "w"}, {"c"}, {attr_ints("strides", {1, 2}), attr_text("auto_pad", "VALID")}),
+      node("Conv", {"x", "w"}, {"c"},
+           {attr_ints("strides", {1, 2}), attr_text("auto_pad", "VALID")}),
       node("twice", {"c"}, {"r"}, {attr_float("k", 0.5F)}, "call", "f"),
-      node("If", {"yes"}, {"n"}, {attr_graph("then_branch", branch), attr_graph("else_branch", branch)}),
+      node("If", {"yes"}, {"n"},
+           {attr_graph("then_branch", branch), attr_graph("else_branch", branch)}),
       node("Slice", {"n", "starts", "ends"}, {"s"}),
       node("MaxPool", {"n"}, {"p"}, {attr_ints("kernel_shape", {2, 2}), attr_int("ceil_mode", 1)}),
-      node("Shape", {"p"}, {"sh"}), node("Gather", {"sh", "zero"}, {"b"}),
+      node("Shape", {"p"}, {"sh"}),
+      node("Gather", {"sh", "zero"}, {"b"}),
       node("Concat", {"b", "minus"}, {"t"}, {attr_int("axis", 0)}),
-      node("Reshape", {"p", "t"}, {"flat"}), node("Softmax", {"flat"}, {"y"}),
+      node("Reshape", {"p", "t"}, {"flat"}),
+      node("Softmax", {"flat"}, {"y"}),
       node("Mystery", {"s"}, {"unused"})};
   return model(parts, 17, {twice}, {opset("f", 1)});
 }
@@ -80,8 +87,16 @@ TEST(Hostile, FlippedBits) {
 }
 
 TEST(Hostile, NamesThatWouldBreakText) {
-  const Strings names = {"a\nb", "\"quoted\"", "*/ evil /*", std::string("nul\0byte", 8),
-                         std::string(100000, 'x'), "\\", "%s%n", "\xff\xfe", "a b", "//"};
+  const Strings names = {"a\nb",
+                         "\"quoted\"",
+                         "*/ evil /*",
+                         std::string("nul\0byte", 8),
+                         std::string(100000, 'x'),
+                         "\\",
+                         "%s%n",
+                         "\xff\xfe",
+                         "a b",
+                         "//"};
   for (const std::string& name : names) {
     GraphParts parts;
     parts.inputs = {value_info(name, 1, {name, ""})};
@@ -138,8 +153,8 @@ TEST(Hostile, LongChains) {
   dims.initializers = {int64s("one", {1})};
   dims.nodes = {node("Shape", {"x"}, {"x0"})};
   for (int k = 0; k < kLength; ++k) {
-    dims.nodes.push_back(node(k % 2 == 0 ? "Mul" : "Add", {concat("x", k), concat("x", k)},
-                              {concat("x", k + 1)}));
+    dims.nodes.push_back(
+        node(k % 2 == 0 ? "Mul" : "Add", {concat("x", k), concat("x", k)}, {concat("x", k + 1)}));
   }
   dims.nodes.push_back(node("ConstantOfShape", {concat("x", kLength)}, {"y"}));
   dims.outputs = {Message().text(1, "y").bytes};

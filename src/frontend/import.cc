@@ -19,8 +19,9 @@ struct Signature {
 
 using namespace std::string_view_literals;
 constexpr std::array kSignatures = {
-    Signature{0, "\x7f"
-                 "ELF"sv,
+    Signature{0,
+              "\x7f"
+              "ELF"sv,
               "an ELF file; a compiled model is run, not compiled again"},
     Signature{0, "PK\x03\x04"sv, "a zip archive, such as a PyTorch (.pt, .pt2) or NumPy file"},
     Signature{0, "GGUF"sv, "a GGUF file"},
@@ -80,8 +81,7 @@ Result<ImportedModel> import_model_bytes(std::span<const std::byte> bytes, std::
                                          const ImportOptions& options) {
   const std::string shown = to_comment(name);
   TRY_STATUS(add_note(expect_onnx(as_text(bytes)), shown));
-  const auto owner =
-      std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  const auto owner = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   return add_note(onnx::import_onnx(*owner, owner, options.folder, options), shown);
 }
 

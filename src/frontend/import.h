@@ -45,17 +45,17 @@ struct OperatorCount {
 
 /// What is in a model, for people.
 struct ModelSummary {
-  std::string format;         // "ONNX, IR 8"
-  std::string producer;       // "pytorch 2.1"
+  std::string format;                                   // "ONNX, IR 8"
+  std::string producer;                                 // "pytorch 2.1"
   std::vector<std::pair<std::string, int64_t>> opsets;  // domain, version
-  std::vector<std::string> inputs;   // "image: f32[batch, 1, 32, 32]"
+  std::vector<std::string> inputs;                      // "image: f32[batch, 1, 32, 32]"
   std::vector<std::string> outputs;
-  std::vector<OperatorCount> operators;                 // sorted; functions are expanded
-  int64_t parameters = 0;                               // elements of the initializers
+  std::vector<OperatorCount> operators;  // sorted; functions are expanded
+  int64_t parameters = 0;                // elements of the initializers
   int64_t parameter_bytes = 0;
-  int64_t functions = 0;                                // model-local
+  int64_t functions = 0;  // model-local
   std::vector<std::string> warnings;
-  std::vector<UnimplementedNode> unsupported;             // every one, not the first alone
+  std::vector<UnimplementedNode> unsupported;  // every one, not the first alone
 };
 
 /// A file that constants of the graph are slices of, mapped as long as the graph lives.

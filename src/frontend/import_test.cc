@@ -192,12 +192,13 @@ TEST(Import, AllThatIsUnsupportedIsListedOnce) {
 
 TEST(Import, FunctionsAreExpanded) {
   // leaky(x) = LeakyRelu(x, alpha = @slope), slope 0.5 unless the caller says otherwise.
-  const std::string leaky = function("leaky", {"a"}, {"r"},
-                                     {node("LeakyRelu", {"a"}, {"r"}, {attr_ref("alpha", "slope", 1)})},
-                                     {attr_float("slope", 0.5F)});
-  const std::string twice = function("twice", {"a"}, {"r"},
-                                     {node("leaky", {"a"}, {"t"}, {}, "", "f"),
-                                      node("leaky", {"t"}, {"r"}, {attr_float("slope", 0.25F)}, "", "f")});
+  const std::string leaky = function(
+      "leaky", {"a"}, {"r"}, {node("LeakyRelu", {"a"}, {"r"}, {attr_ref("alpha", "slope", 1)})},
+      {attr_float("slope", 0.5F)});
+  const std::string twice =
+      function("twice", {"a"}, {"r"},
+               {node("leaky", {"a"}, {"t"}, {}, "", "f"),
+                node("leaky", {"t"}, {"r"}, {attr_float("slope", 0.25F)}, "", "f")});
   GraphParts parts = one_node(node("twice", {"x"}, {"y"}, {}, "call", "f"));
   parts.inputs = {value_info("x", 1, {2})};
   auto imported = import(model(parts, 17, {leaky, twice}, {opset("f", 1)}));
@@ -206,7 +207,8 @@ TEST(Import, FunctionsAreExpanded) {
 }
 
 TEST(Import, FunctionsMustEnd) {
-  const std::string loop = function("loop", {"a"}, {"r"}, {node("loop", {"a"}, {"r"}, {}, "", "f")});
+  const std::string loop =
+      function("loop", {"a"}, {"r"}, {node("loop", {"a"}, {"r"}, {}, "", "f")});
   const GraphParts parts = one_node(node("loop", {"x"}, {"y"}, {}, "", "f"));
   EXPECT_THAT(failure(model(parts, 17, {loop}, {opset("f", 1)})), HasSubstr("calls itself"));
 
@@ -215,7 +217,8 @@ TEST(Import, FunctionsMustEnd) {
   for (int k = 1; k < 10; ++k) {
     Strings calls;
     for (int j = 0; j < 10; ++j) {
-      calls.push_back(node(concat("f", k - 1), {concat("t", j)}, {concat("t", j + 1)}, {}, "", "f"));
+      calls.push_back(
+          node(concat("f", k - 1), {concat("t", j)}, {concat("t", j + 1)}, {}, "", "f"));
     }
     bombs.push_back(function(concat("f", k), {"t0"}, {"t10"}, calls));
   }
@@ -232,9 +235,9 @@ TEST(Import, IfWithAKnownConditionIsInlined) {
                   .outputs = {Message().text(1, "r").bytes},
                   .value_infos = {}});
   };
-  GraphParts parts = one_node(node(
-      "If", {"c"}, {"y"},
-      {attr_graph("then_branch", branch("Add")), attr_graph("else_branch", branch("Sub"))}));
+  GraphParts parts = one_node(
+      node("If", {"c"}, {"y"},
+           {attr_graph("then_branch", branch("Add")), attr_graph("else_branch", branch("Sub"))}));
   parts.inputs = {value_info("x", 1, {1})};
   parts.initializers = {raw_tensor("c", 9, {}, std::string_view("\0", 1))};
   auto imported = import(model(parts));
@@ -316,16 +319,18 @@ TEST(Import, DeclaredTypesMustAgree) {
 }
 
 TEST(Import, ErrorsNameFileNodeAndOperator) {
-  const std::string bytes = model(one_node(
-      node("Transpose", {"x"}, {"y"}, {attr_ints("perm", {0, 2})}, "turn\n*/\"")));
-  EXPECT_EQ(failure(bytes), "m.onnx: node 'turn?* /\"' (Transpose): axes: expected axes in [-2, 2), got 2");
+  const std::string bytes =
+      model(one_node(node("Transpose", {"x"}, {"y"}, {attr_ints("perm", {0, 2})}, "turn\n*/\"")));
+  EXPECT_EQ(failure(bytes),
+            "m.onnx: node 'turn?* /\"' (Transpose): axes: expected axes in [-2, 2), got 2");
 }
 
 TEST(Import, AttributesAreChecked) {
   const auto with = [](const std::string& attribute) {
     return model(one_node(node("Softmax", {"x"}, {"y"}, {attribute})));
   };
-  EXPECT_THAT(failure(with(attr_float("axis", 1))), HasSubstr("'axis': expected an int, got a float"));
+  EXPECT_THAT(failure(with(attr_float("axis", 1))),
+              HasSubstr("'axis': expected an int, got a float"));
   EXPECT_THAT(failure(with(attr_int("axis", 2))), HasSubstr("expected an axis in [-2, 2), got 2"));
   auto imported = import(with(attr_int("axle", 1)));
   ASSERT_TRUE(imported);
@@ -346,8 +351,7 @@ TEST(Import, VersionsAreChecked) {
 TEST(Import, SparseInitializersAreRefused) {
   std::string bytes = graph(mlp());
   bytes += Message().text(15, Message().text(1, floats("sp", {1}, {1})).bytes).bytes;
-  const std::string whole =
-      Message().number(1, 8).text(7, bytes).text(8, opset("", 17)).bytes;
+  const std::string whole = Message().number(1, 8).text(7, bytes).text(8, opset("", 17)).bytes;
   EXPECT_THAT(failure(whole), HasSubstr("initializer 'sp' is sparse"));
 }
 

@@ -9,10 +9,10 @@
 namespace ingot::onnx {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ingot::testing::Ints;
 using ingot::testing::Message;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Result<ConstantData> decode(const std::string& bytes) {
   TRY(const TensorProto proto, read_tensor(bytes));
@@ -37,7 +37,9 @@ std::string failure(const std::string& bytes) {
   return data ? "no error" : to_text(data.error());
 }
 
-Message typed(int64_t type, const Ints& dims) { return Message().numbers(1, dims).number(2, type); }
+Message typed(int64_t type, const Ints& dims) {
+  return Message().numbers(1, dims).number(2, type);
+}
 
 TEST(TensorData, RawData) {
   EXPECT_THAT(values(ingot::testing::floats("x", {3}, {1.5F, -2, 0})), ElementsAre(1.5, -2, 0));
@@ -60,7 +62,7 @@ TEST(TensorData, DimsNeedNotBePacked) {
 }
 
 TEST(TensorData, SmallTypesInInt32Data) {
-  EXPECT_THAT(values(typed(6, {2}).numbers(5, {-5, 7}).bytes), ElementsAre(-5, 7));     // int32
+  EXPECT_THAT(values(typed(6, {2}).numbers(5, {-5, 7}).bytes), ElementsAre(-5, 7));      // int32
   EXPECT_THAT(values(typed(3, {2}).numbers(5, {-5, 127}).bytes), ElementsAre(-5, 127));  // int8
   EXPECT_THAT(values(typed(2, {1}).numbers(5, {255}).bytes), ElementsAre(255));          // uint8
   EXPECT_THAT(values(typed(4, {1}).numbers(5, {65535}).bytes), ElementsAre(65535));      // uint16

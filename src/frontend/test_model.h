@@ -1,9 +1,8 @@
 // frontend/test_model.h: writes ONNX messages field by field, for tests of readers.
 #pragma once
 
-#include <protozero/pbf_writer.hpp>
-
 #include <initializer_list>
+#include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
 #include <variant>

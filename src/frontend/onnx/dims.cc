@@ -173,8 +173,8 @@ Result<Exprs> DimTable::input_dims(const ValueInfoProto& input) {
       if (value && (*value < 0 || *value > kMaxDim)) {
         return invalid_argument("expected dims from 0 to ", kMaxDim, ", got ", *value);
       }
-      TRY(const Expr dim, value ? Result<Expr>(pool_.integer(*value))
-                                : symbol(unnamed(input.name, k)));
+      TRY(const Expr dim,
+          value ? Result<Expr>(pool_.integer(*value)) : symbol(unnamed(input.name, k)));
       dims.push_back(dim);
     }
     return dims;

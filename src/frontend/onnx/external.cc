@@ -95,8 +95,8 @@ Result<FileDescriptor> open_below(const std::filesystem::path& folder,
 Result<uint64_t> number(std::string_view location, std::string_view key, std::string_view text) {
   const auto value = parse_int(text);
   if (!value || *value < 0) {
-    return bad_location(location, concat("expected a number as its ", key, ", got '",
-                                         to_comment(text), "'"));
+    return bad_location(location,
+                        concat("expected a number as its ", key, ", got '", to_comment(text), "'"));
   }
   return static_cast<uint64_t>(*value);
 }
@@ -140,8 +140,9 @@ Result<ExternalSlice> ExternalFiles::slice(const TensorProto& tensor, uint64_t s
     if (key == "length") length_text = value;
   }
   if (folder_.empty()) {
-    return bad_location(location, "the model came as bytes, so its folder is not known; "
-                                  "name the folder or import from a file");
+    return bad_location(location,
+                        "the model came as bytes, so its folder is not known; "
+                        "name the folder or import from a file");
   }
   uint64_t offset = 0;
   if (offset_text) {

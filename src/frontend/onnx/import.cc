@@ -80,8 +80,8 @@ Status Importer::add_initializers(const GraphProto& graph, Frame& frame) {
                        "' is sparse; sparse tensors are not read");
   }
   for (const TensorProto& tensor : graph.initializers) {
-    TRY(ConstantData data, add_note(decode_tensor(tensor, source_), "initializer '",
-                                    to_comment(tensor.name), "'"));
+    TRY(ConstantData data,
+        add_note(decode_tensor(tensor, source_), "initializer '", to_comment(tensor.name), "'"));
     summary_.parameters += count_of(data.dims);
     summary_.parameter_bytes += static_cast<int64_t>(data.bytes.size());
     TRY_STATUS(add_note(
@@ -152,10 +152,12 @@ Status Importer::add_inputs(const GraphProto& graph, Frame& frame) {
     TRY_STATUS(add_note(frame.define(input.name, value), place));
   }
   for (const auto& [name, shape] : options_.shapes) {
-    if (!frame.find(name)) return invalid_argument("the model has no input '", to_comment(name), "'");
+    if (!frame.find(name))
+      return invalid_argument("the model has no input '", to_comment(name), "'");
   }
   for (const auto& [name, data] : options_.constants) {
-    if (!frame.find(name)) return invalid_argument("the model has no input '", to_comment(name), "'");
+    if (!frame.find(name))
+      return invalid_argument("the model has no input '", to_comment(name), "'");
   }
   return dims_.check_all_used();
 }
@@ -175,8 +177,9 @@ Status Importer::check_declared(const ValueInfoProto& info, ValueId value) const
   const auto contradiction = [&](std::string_view what) {
     std::vector<std::string> dims;
     for (const DimProto& dim : declared.dims) {
-      dims.push_back(dim.value ? std::to_string(*dim.value)
-                               : dim.param.empty() ? std::string("?") : to_comment(dim.param));
+      dims.push_back(dim.value           ? std::to_string(*dim.value)
+                     : dim.param.empty() ? std::string("?")
+                                         : to_comment(dim.param));
     }
     return invalid_model("the model declares dims [", join(dims, ", "), "], but it is ",
                          shown_type(actual), ": ", what, " differs");
@@ -245,9 +248,9 @@ Result<ImportedModel> Importer::run() {
 
 void Importer::summarize() {
   summary_.format = concat("ONNX, IR ", model_.ir_version);
-  summary_.producer = concat(to_comment(model_.producer_name),
-                             model_.producer_version.empty() ? "" : " ",
-                             to_comment(model_.producer_version));
+  summary_.producer =
+      concat(to_comment(model_.producer_name), model_.producer_version.empty() ? "" : " ",
+             to_comment(model_.producer_version));
   for (const GraphInput& input : graph_.inputs()) {
     summary_.inputs.push_back(
         concat(to_comment(input.name), ": ", shown_type(graph_.type(input.value))));
@@ -264,8 +267,8 @@ void Importer::summarize() {
     const Node& node = graph_.node(id);
     const auto* op = node.op.as<Unimplemented>();
     if (op == nullptr || op->reason == kBlocked) continue;
-    summary_.unsupported.push_back({join(node.provenance, ", "), op->op_type, op->domain, op->opset,
-                                    op->reason});
+    summary_.unsupported.push_back(
+        {join(node.provenance, ", "), op->op_type, op->domain, op->opset, op->reason});
   }
 }
 

@@ -17,8 +17,7 @@
 namespace ingot::onnx {
 
 /// The reason of nodes whose own operator is known, but not what they read.
-inline constexpr std::string_view kBlocked =
-    "it needs the result of a node that is not supported";
+inline constexpr std::string_view kBlocked = "it needs the result of a node that is not supported";
 
 /// "ai.onnx" is another name of the default domain.
 inline std::string_view normal_domain(std::string_view domain) {
@@ -98,8 +97,7 @@ class Importer {
   Result<ValueIds> build_node(const NodeProto& node, const ValueIds& inputs, Frame& frame);
   Result<ValueIds> build_row(const NodeProto& node, const OpRow& row, int64_t opset,
                              const ValueIds& inputs,
-                             std::span<const AttributeProto* const> attributes,
-                             const Frame& frame);
+                             std::span<const AttributeProto* const> attributes, const Frame& frame);
   Result<ValueIds> call_function(const NodeProto& node, const FunctionProto& function,
                                  const ValueIds& inputs,
                                  std::span<const AttributeProto* const> attributes,
@@ -125,7 +123,7 @@ class Importer {
   DimTable dims_;
   ModelSummary summary_;
   std::map<FunctionKey, const FunctionProto*> functions_;
-  std::vector<const FunctionProto*> calls_;       // being expanded
+  std::vector<const FunctionProto*> calls_;        // being expanded
   std::deque<AttributeProto> renamed_attributes_;  // references resolved
   std::map<std::tuple<std::string, std::string, int64_t>, int64_t> counts_;
   size_t nodes_built_ = 0;

@@ -17,7 +17,8 @@ bool is_unknown(const Type& type) {
 Status Importer::count_node() {
   if (++nodes_built_ > max_nodes_) {
     return Error{Code::kResourceExhausted,
-                 concat("its functions expand to more than ", max_nodes_, " nodes"), {}};
+                 concat("its functions expand to more than ", max_nodes_, " nodes"),
+                 {}};
   }
   return ok();
 }
@@ -159,8 +160,8 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
   while (given < inputs.size() && inputs[given].valid()) ++given;
   if (given < row.min_inputs || inputs.size() > row.max_inputs) {
     return invalid_model("expected ", row.min_inputs,
-                         row.max_inputs == row.min_inputs ? "" : " or more",
-                         " inputs at opset ", opset, ", got ", inputs.size());
+                         row.max_inputs == row.min_inputs ? "" : " or more", " inputs at opset ",
+                         opset, ", got ", inputs.size());
   }
   OpContext context(graph_, provenance(node, frame),
                     {&node, attributes, opset, row.since, inputs, source_, &contents_});
@@ -213,8 +214,7 @@ Result<ValueIds> Importer::call_function(const NodeProto& node, const FunctionPr
   for (const AttributeProto* attribute : attributes) bindings[attribute->name] = attribute;
 
   Frame body;
-  body.opsets = function.opset_imports.empty() ? frame.opsets
-                                               : std::span(function.opset_imports);
+  body.opsets = function.opset_imports.empty() ? frame.opsets : std::span(function.opset_imports);
   body.bindings = &bindings;
   body.prefix = provenance(node, frame);
   body.depth = frame.depth + 1;

@@ -64,7 +64,9 @@ Result<const AttributeProto*> OpContext::expect(std::string_view name, Attribute
   return found;
 }
 
-bool OpContext::has_attr(std::string_view name) { return find(name) != nullptr; }
+bool OpContext::has_attr(std::string_view name) {
+  return find(name) != nullptr;
+}
 
 Result<int64_t> OpContext::attr_int(std::string_view name, std::optional<int64_t> otherwise) {
   TRY(const AttributeProto* found, expect(name, AttributeType::int_));
@@ -94,8 +96,7 @@ Result<std::string> OpContext::attr_text(std::string_view name,
 }
 
 Result<size_t> OpContext::attr_choice(std::string_view name,
-                                      std::span<const std::string_view> choices,
-                                      size_t otherwise) {
+                                      std::span<const std::string_view> choices, size_t otherwise) {
   TRY(const AttributeProto* found, expect(name, AttributeType::string));
   if (found == nullptr) return otherwise;
   const auto place = std::ranges::find(choices, found->s);

@@ -8,10 +8,9 @@ namespace ingot::onnx {
 namespace {
 
 using Rows = std::span<const OpRow> (*)();
-constexpr std::array<Rows, 10> kFamilies = {elementwise_rows, logic_rows,     reduction_rows,
-                                            movement_rows,    indexing_rows,  generator_rows,
-                                            linear_rows,      window_rows,    norm_rows,
-                                            quantize_rows};
+constexpr std::array<Rows, 10> kFamilies = {
+    elementwise_rows, logic_rows,  reduction_rows, movement_rows, indexing_rows,
+    generator_rows,   linear_rows, window_rows,    norm_rows,     quantize_rows};
 
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {

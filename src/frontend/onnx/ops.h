@@ -1,4 +1,5 @@
-// frontend/onnx/ops.h: the table (ONNX operator, since-version) -> the core operators that build it.
+// frontend/onnx/ops.h: the table (ONNX operator, since-version) -> the core operators that build
+// it.
 #pragma once
 
 #include <limits>

@@ -6,13 +6,14 @@
 namespace ingot::onnx {
 namespace {
 
-Expr real(Expr like, double value) { return like.pool().real(value, like.dtype()); }
+Expr real(Expr like, double value) {
+  return like.pool().real(value, like.dtype());
+}
 
 /// A number of the type of `like`, integers included.
 Expr number(Expr like, double value) {
-  return is_float(like.dtype())
-             ? real(like, value)
-             : like.pool().integer(static_cast<int64_t>(value), like.dtype());
+  return is_float(like.dtype()) ? real(like, value)
+                                : like.pool().integer(static_cast<int64_t>(value), like.dtype());
 }
 
 /// log(1 + e) for e >= 0 without losing small e. Source: Kahan; e * log(u) / (u - 1), u = 1 + e.
@@ -21,9 +22,13 @@ Expr log1p(Expr e) {
   return select(equal(u, real(e, 1)), e, e * log(u) / (u - real(e, 1)));
 }
 
-Expr softplus(Expr x) { return max(x, real(x, 0)) + log1p(exp(-unary(ExprKind::abs, x))); }
+Expr softplus(Expr x) {
+  return max(x, real(x, 0)) + log1p(exp(-unary(ExprKind::abs, x)));
+}
 
-Expr clip(Expr x, double lo, double hi) { return min(max(x, real(x, lo)), real(x, hi)); }
+Expr clip(Expr x, double lo, double hi) {
+  return min(max(x, real(x, lo)), real(x, hi));
+}
 
 /// An operator with one operand and no attributes.
 template <auto kFn>
@@ -153,9 +158,8 @@ Result<ValueIds> prelu(OpContext& n) {
     dims[0] = n.dim(slope, 0);
     TRY(slope, n.reshape(slope, std::move(dims)));
   }
-  return only(n.map2(x, slope, [](Expr a, Expr s) {
-    return select(less(a, number(a, 0)), s * a, a);
-  }));
+  return only(
+      n.map2(x, slope, [](Expr a, Expr s) { return select(less(a, number(a, 0)), s * a, a); }));
 }
 
 Result<ValueIds> clip_attributes(OpContext& n) {
@@ -315,6 +319,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> elementwise_rows() { return kRows; }
+std::span<const OpRow> elementwise_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

@@ -155,19 +155,24 @@ Result<ValueIds> cosine_window(OpContext& n, double a0, double a1, double a2) {
   return only(n.map(held, {i}, [&](std::span<const Expr> p) {
     const DType compute = is_float(held) ? compute_dtype(held) : DType::f32;
     const Expr period = cast(periodic ? size : size - 1, compute);
-    const Expr angle = cast(p[0], compute) *
-                       n.pool().real(2 * std::numbers::pi, compute) / period;
-    const Expr y = n.pool().real(a0, compute) -
-                   n.pool().real(a1, compute) * unary(ExprKind::cos, angle);
+    const Expr angle = cast(p[0], compute) * n.pool().real(2 * std::numbers::pi, compute) / period;
+    const Expr y =
+        n.pool().real(a0, compute) - n.pool().real(a1, compute) * unary(ExprKind::cos, angle);
     if (a2 == 0) return y;
     return y + n.pool().real(a2, compute) * unary(ExprKind::cos, angle + angle);
   }));
 }
 
 // Sources of the coefficients: ONNX BlackmanWindow-17, HammingWindow-17, HannWindow-17.
-Result<ValueIds> blackman(OpContext& n) { return cosine_window(n, 0.42, 0.5, 0.08); }
-Result<ValueIds> hamming(OpContext& n) { return cosine_window(n, 25.0 / 46, 21.0 / 46, 0); }
-Result<ValueIds> hann(OpContext& n) { return cosine_window(n, 0.5, 0.5, 0); }
+Result<ValueIds> blackman(OpContext& n) {
+  return cosine_window(n, 0.42, 0.5, 0.08);
+}
+Result<ValueIds> hamming(OpContext& n) {
+  return cosine_window(n, 25.0 / 46, 21.0 / 46, 0);
+}
+Result<ValueIds> hann(OpContext& n) {
+  return cosine_window(n, 0.5, 0.5, 0);
+}
 
 constexpr OpRow kRows[] = {
     {"BlackmanWindow", 17, 1, 1, blackman},
@@ -183,6 +188,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> generator_rows() { return kRows; }
+std::span<const OpRow> generator_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

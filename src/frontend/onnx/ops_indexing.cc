@@ -138,8 +138,7 @@ Result<ValueIds> one_hot(OpContext& n) {
   }
   return only(n.map(n.dtype(n.in(2)), {column, position, values[0], values[1]},
                     [&](std::span<const Expr> p) {
-                      const Expr front =
-                          select(less(p[0], n.integer(0)), p[0] + depth, p[0]);
+                      const Expr front = select(less(p[0], n.integer(0)), p[0] + depth, p[0]);
                       return select(equal(front, p[1]), p[3], p[2]);
                     }));
 }
@@ -164,19 +163,20 @@ Result<ValueIds> trilu(OpContext& n) {
   }));
 }
 
-Result<ValueIds> nonzero(OpContext& n) { return only(n.add("nonzero", {}, {n.in(0)})); }
+Result<ValueIds> nonzero(OpContext& n) {
+  return only(n.add("nonzero", {}, {n.in(0)}));
+}
 
 constexpr OpRow kRows[] = {
-    {"Gather", 1, 2, 2, gather},
-    {"GatherElements", 11, 2, 2, gather_elements},
-    {"GatherND", 11, 2, 2, gather_nd},
-    {"NonZero", 9, 1, 1, nonzero},
-    {"OneHot", 9, 3, 3, one_hot},
-    {"Trilu", 14, 1, 2, trilu},
+    {"Gather", 1, 2, 2, gather},       {"GatherElements", 11, 2, 2, gather_elements},
+    {"GatherND", 11, 2, 2, gather_nd}, {"NonZero", 9, 1, 1, nonzero},
+    {"OneHot", 9, 3, 3, one_hot},      {"Trilu", 14, 1, 2, trilu},
 };
 
 }  // namespace
 
-std::span<const OpRow> indexing_rows() { return kRows; }
+std::span<const OpRow> indexing_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

@@ -28,7 +28,9 @@ Result<ValueId> numpy_matmul(OpContext& n, ValueId a, ValueId b) {
   return n.reshape(y, std::move(dims));
 }
 
-Result<ValueIds> matmul(OpContext& n) { return only(numpy_matmul(n, n.in(0), n.in(1))); }
+Result<ValueIds> matmul(OpContext& n) {
+  return only(numpy_matmul(n, n.in(0), n.in(1)));
+}
 
 /// alpha op(A) op(B) + beta C.
 Result<ValueIds> gemm(OpContext& n) {
@@ -74,8 +76,8 @@ Result<std::vector<int64_t>> kernel_of(OpContext& n, ValueId w) {
     kernel.push_back(*size);
   }
   if (n.has_attr("kernel_shape") && given != kernel) {
-    return invalid_model("attribute 'kernel_shape': expected ", kernel, ", as the weights say, got ",
-                         given);
+    return invalid_model("attribute 'kernel_shape': expected ", kernel,
+                         ", as the weights say, got ", given);
   }
   return kernel;
 }
@@ -158,8 +160,7 @@ Result<ValueId> spread(OpContext& n, ValueId x, const std::vector<int64_t>& stri
 
 /// Where output_shape or auto_pad says how large the result is, the padding follows from it.
 /// Source: ONNX ConvTranspose-11.
-Status pads_from_output(OpContext& n, ValueId x, std::vector<int64_t>& output_padding,
-                        Spatial& s) {
+Status pads_from_output(OpContext& n, ValueId x, std::vector<int64_t>& output_padding, Spatial& s) {
   TRY(const std::string auto_pad, n.attr_text("auto_pad", "NOTSET"));
   TRY(const std::vector<int64_t> shape, n.attr_ints("output_shape"));
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
@@ -318,6 +319,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> linear_rows() { return kRows; }
+std::span<const OpRow> linear_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

@@ -32,8 +32,8 @@ Result<ValueIds> compare(OpContext& n) {
   if constexpr (kLegacy) {
     TRY(y, align_legacy_operand(n, n.in(0), y));
   }
-  return only(n.map(DType::b8, {n.in(0), y},
-                    [](std::span<const Expr> p) { return kFn(p[0], p[1]); }));
+  return only(
+      n.map(DType::b8, {n.in(0), y}, [](std::span<const Expr> p) { return kFn(p[0], p[1]); }));
 }
 
 template <auto kFn, bool kLegacy = false>
@@ -99,10 +99,10 @@ Result<ValueIds> where(OpContext& n) {
 Result<ValueIds> cast_by_name(OpContext& n) {
   TRY(const std::string to, n.attr_text("to"));
   static constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"FLOAT", DType::f32},  {"UINT8", DType::u8}, {"INT8", DType::i8},    {"UINT16", DType::u16},
-      {"INT16", DType::i16},  {"INT32", DType::i32}, {"INT64", DType::i64}, {"BOOL", DType::b8},
-      {"FLOAT16", DType::f16}, {"DOUBLE", DType::f64}, {"UINT32", DType::u32},
-      {"UINT64", DType::u64}};
+      {"FLOAT", DType::f32},  {"UINT8", DType::u8},   {"INT8", DType::i8},
+      {"UINT16", DType::u16}, {"INT16", DType::i16},  {"INT32", DType::i32},
+      {"INT64", DType::i64},  {"BOOL", DType::b8},    {"FLOAT16", DType::f16},
+      {"DOUBLE", DType::f64}, {"UINT32", DType::u32}, {"UINT64", DType::u64}};
   for (const auto& [name, dtype] : kNames) {
     if (to == name) return only(n.cast(n.in(0), dtype));
   }
@@ -126,7 +126,9 @@ Result<ValueIds> cast_op(OpContext& n) {
   return storage_cast(n, to);
 }
 
-Result<ValueIds> cast_like(OpContext& n) { return storage_cast(n, n.dtype(n.in(1))); }
+Result<ValueIds> cast_like(OpContext& n) {
+  return storage_cast(n, n.dtype(n.in(1)));
+}
 
 constexpr OpRow kRows[] = {
     {"And", 1, 2, 2, logic<kAnd, true>},
@@ -159,6 +161,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> logic_rows() { return kRows; }
+std::span<const OpRow> logic_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

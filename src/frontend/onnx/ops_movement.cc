@@ -8,7 +8,9 @@
 namespace ingot::onnx {
 namespace {
 
-Result<ValueIds> identity(OpContext& n) { return ValueIds{n.in(0)}; }
+Result<ValueIds> identity(OpContext& n) {
+  return ValueIds{n.in(0)};
+}
 
 /// Removes the dims that both lists have, so that -1 is found by division of what is left:
 /// [batch, 16, 4] to [batch, -1] leaves 16 * 4 whatever batch is.
@@ -307,8 +309,8 @@ template <bool kDefaultAxis>
 Result<ValueIds> concat(OpContext& n) {
   const ValueIds xs = n.all_inputs();
   if (xs.size() != n.input_count()) return invalid_model("an input is missing");
-  TRY(const int64_t axis, n.attr_axis("axis", n.rank(xs[0]),
-                                      kDefaultAxis ? std::optional<int64_t>(1) : std::nullopt));
+  TRY(const int64_t axis,
+      n.attr_axis("axis", n.rank(xs[0]), kDefaultAxis ? std::optional<int64_t>(1) : std::nullopt));
   return only(n.concat(xs, axis));
 }
 
@@ -434,6 +436,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> movement_rows() { return kRows; }
+std::span<const OpRow> movement_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

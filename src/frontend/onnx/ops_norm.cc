@@ -4,7 +4,9 @@
 namespace ingot::onnx {
 namespace {
 
-Expr real(Expr like, double value) { return like.pool().real(value, like.dtype()); }
+Expr real(Expr like, double value) {
+  return like.pool().real(value, like.dtype());
+}
 
 /// A tensor [C] placed along axis 1 of x.
 Result<ValueId> along_channels(OpContext& n, ValueId c, ValueId x) {
@@ -176,9 +178,8 @@ Result<ValueIds> layer_norm(OpContext& n) {
       n.add("layer_norm", {{"axis", axis}, {"epsilon", epsilon}}, std::move(inputs)));
   if (!n.wants(1) && !n.wants(2)) return ValueIds{y};
   TRY(const Moments m, moments(n, x, axes_from(n, x, axis)));
-  TRY(const ValueId inverse, n.map1(m.variance, [&](Expr v) {
-    return real(v, 1) / sqrt(v + real(v, epsilon));
-  }));
+  TRY(const ValueId inverse,
+      n.map1(m.variance, [&](Expr v) { return real(v, 1) / sqrt(v + real(v, epsilon)); }));
   return ValueIds{y, m.mean, inverse};
 }
 
@@ -191,9 +192,8 @@ Result<ValueIds> rms_norm(OpContext& n) {
   TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
   TRY(const ValueId square, n.map1(wide, [](Expr e) { return e * e; }));
   TRY(const ValueId mean, n.mean(square, axes_from(n, x, axis), true));
-  TRY(const ValueId unit, n.map2(wide, mean, [&](Expr e, Expr v) {
-    return e / sqrt(v + real(v, epsilon));
-  }));
+  TRY(const ValueId unit,
+      n.map2(wide, mean, [&](Expr e, Expr v) { return e / sqrt(v + real(v, epsilon)); }));
   return only(affine(n, unit, n.in(1), ValueId(), n.dtype(x)));
 }
 
@@ -205,8 +205,8 @@ Result<ValueIds> mean_variance_norm(OpContext& n) {
   TRY(axes, front_axes(std::move(axes), n.rank(x)));
   TRY(const Moments m, moments(n, x, axes));
   // Source: the function body of ONNX MeanVarianceNormalization-13, which adds 1e-9 to the root.
-  TRY(const ValueId y, n.map2(m.centred, m.variance,
-                              [](Expr d, Expr v) { return d / (sqrt(v) + real(v, 1e-9)); }));
+  TRY(const ValueId y,
+      n.map2(m.centred, m.variance, [](Expr d, Expr v) { return d / (sqrt(v) + real(v, 1e-9)); }));
   return only(n.cast(y, n.dtype(x)));
 }
 
@@ -217,9 +217,8 @@ Result<ValueIds> lp_norm(OpContext& n) {
   TRY(const int64_t p, n.attr_int("p", 2));
   if (p != 1 && p != 2) return invalid_model("attribute 'p': expected 1 or 2, got ", p);
   TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
-  TRY(const ValueId powers, n.map1(wide, [&](Expr e) {
-    return p == 1 ? unary(ExprKind::abs, e) : e * e;
-  }));
+  TRY(const ValueId powers,
+      n.map1(wide, [&](Expr e) { return p == 1 ? unary(ExprKind::abs, e) : e * e; }));
   TRY(const ValueId sum, n.reduce(ReduceKind::sum, powers, {axis}, true));
   TRY(const ValueId y, n.map2(wide, sum, [&](Expr e, Expr s) {
     const Expr norm = p == 1 ? s : sqrt(s);
@@ -242,16 +241,17 @@ Result<ValueIds> local_response_norm(OpContext& n) {
   TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
   TRY(const ValueId square, n.map1(wide, [](Expr e) { return e * e; }));
   // [N, C, the rest] is what pool takes for [N, one spatial dim, channels].
-  TRY(const ValueId flat, n.reshape(square, {n.dim(x, 0), n.dim(x, 1),
-                                             n.count(n.dims(x), 2, n.rank(x))}));
+  TRY(const ValueId flat,
+      n.reshape(square, {n.dim(x, 0), n.dim(x, 1), n.count(n.dims(x), 2, n.rank(x))}));
   const std::vector<int64_t> ones = {1};
-  TRY(const ValueId mean, n.add("pool", {{"kind", std::string("average")},
-                                         {"kernel", std::vector<int64_t>{size}},
-                                         {"strides", ones},
-                                         {"dilations", ones},
-                                         {"pads_begin", std::vector<int64_t>{(size - 1) / 2}},
-                                         {"pads_end", std::vector<int64_t>{size / 2}},
-                                         {"count_include_pad", true}},
+  TRY(const ValueId mean, n.add("pool",
+                                {{"kind", std::string("average")},
+                                 {"kernel", std::vector<int64_t>{size}},
+                                 {"strides", ones},
+                                 {"dilations", ones},
+                                 {"pads_begin", std::vector<int64_t>{(size - 1) / 2}},
+                                 {"pads_end", std::vector<int64_t>{size / 2}},
+                                 {"count_include_pad", true}},
                                 {flat}));
   TRY(const ValueId back, n.reshape(mean, n.dims(x)));
   TRY(const ValueId y, n.map2(wide, back, [&](Expr e, Expr m) {
@@ -298,6 +298,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> norm_rows() { return kRows; }
+std::span<const OpRow> norm_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

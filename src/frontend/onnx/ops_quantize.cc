@@ -78,8 +78,7 @@ Result<ValueIds> quantize(OpContext& n) {
 Result<ValueIds> dequantize(OpContext& n) {
   TRY_STATUS(n.expect_numbers());
   if (n.has(2) && n.dtype(n.in(2)) != n.dtype(n.in(0))) {
-    return invalid_model("expected a zero point of ", n.dtype(n.in(0)), ", got ",
-                         n.dtype(n.in(2)));
+    return invalid_model("expected a zero point of ", n.dtype(n.in(0)), ", got ", n.dtype(n.in(2)));
   }
   const ValueId x = n.in(0);
   TRY(const int64_t block, block_size(n));
@@ -137,6 +136,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> quantize_rows() { return kRows; }
+std::span<const OpRow> quantize_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

@@ -5,7 +5,9 @@ namespace ingot::onnx {
 namespace {
 
 /// x in the type its sums are made in.
-Result<ValueId> widened(OpContext& n, ValueId x) { return n.cast(x, compute_dtype(n.dtype(x))); }
+Result<ValueId> widened(OpContext& n, ValueId x) {
+  return n.cast(x, compute_dtype(n.dtype(x)));
+}
 
 /// What happens before and after the sum, maximum, ... of a reduction operator.
 using Shape = Result<ValueId> (*)(OpContext&, ValueId, const std::vector<int64_t>&, bool keepdims);
@@ -143,8 +145,8 @@ Result<ValueIds> hardmax(OpContext& n) {
   return kByRows ? by_rows(n, fn) : by_axis(n, fn);
 }
 
-/// y[i] = the sum or product of x[j] over j <= i (or what exclusive and reverse say): a reduction over
-/// a masked square, which never exists in memory once it is one loop nest.
+/// y[i] = the sum or product of x[j] over j <= i (or what exclusive and reverse say): a reduction
+/// over a masked square, which never exists in memory once it is one loop nest.
 template <ReduceKind kKind>
 Result<ValueIds> cumulative(OpContext& n) {
   TRY_STATUS(n.expect_numbers(0, 1));
@@ -203,6 +205,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> reduction_rows() { return kRows; }
+std::span<const OpRow> reduction_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

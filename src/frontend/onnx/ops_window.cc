@@ -117,8 +117,7 @@ Result<ValueIds> lp_pool(OpContext& n) {
   TRY(const ValueId average, pool(n, powers, s, "average", true));
   double taps = 1;
   for (const int64_t size : s.kernel) taps *= static_cast<double>(size);
-  TRY(const ValueId sum,
-      n.map1(average, [&](Expr e) { return e * n.number(e.dtype(), taps); }));
+  TRY(const ValueId sum, n.map1(average, [&](Expr e) { return e * n.number(e.dtype(), taps); }));
   TRY(const ValueId y, root(n, sum, p));
   return only(n.cast(y, n.dtype(x)));
 }
@@ -134,6 +133,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> window_rows() { return kRows; }
+std::span<const OpRow> window_rows() {
+  return kRows;
+}
 
 }  // namespace ingot::onnx

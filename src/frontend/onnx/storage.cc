@@ -9,11 +9,15 @@ namespace {
 /// The largest finite number of an 8-bit float format.
 double largest(DType dtype) {
   switch (dtype) {
-    case DType::f8e4m3fn: return 448;
-    case DType::f8e4m3fnuz: return 240;
+    case DType::f8e4m3fn:
+      return 448;
+    case DType::f8e4m3fnuz:
+      return 240;
     case DType::f8e5m2:
-    case DType::f8e5m2fnuz: return 57344;
-    default: return std::numeric_limits<double>::infinity();
+    case DType::f8e5m2fnuz:
+      return 57344;
+    default:
+      return std::numeric_limits<double>::infinity();
   }
 }
 

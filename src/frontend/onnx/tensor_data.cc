@@ -32,20 +32,32 @@ Result<uint64_t> checked_count(std::span<const int64_t> dims) {
 }
 
 /// Which typed field holds the elements of a dtype, and how many entries a tensor has in it.
-enum class TypedField : uint8_t { float_data, int32_data, string_data, int64_data, double_data,
-                                  uint64_data };
+enum class TypedField : uint8_t {
+  float_data,
+  int32_data,
+  string_data,
+  int64_data,
+  double_data,
+  uint64_data
+};
 
 TypedField typed_field(DType dtype) {
   switch (dtype) {
     case DType::f32:
-    case DType::c64: return TypedField::float_data;
+    case DType::c64:
+      return TypedField::float_data;
     case DType::f64:
-    case DType::c128: return TypedField::double_data;
-    case DType::i64: return TypedField::int64_data;
+    case DType::c128:
+      return TypedField::double_data;
+    case DType::i64:
+      return TypedField::int64_data;
     case DType::u32:
-    case DType::u64: return TypedField::uint64_data;
-    case DType::str: return TypedField::string_data;
-    default: return TypedField::int32_data;
+    case DType::u64:
+      return TypedField::uint64_data;
+    case DType::str:
+      return TypedField::string_data;
+    default:
+      return TypedField::int32_data;
   }
 }
 

@@ -85,9 +85,14 @@ StringPair parse_pair(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: pair.key = f.bytes(); break;
-      case 2: pair.value = f.bytes(); break;
-      default: f.skip();
+      case 1:
+        pair.key = f.bytes();
+        break;
+      case 2:
+        pair.value = f.bytes();
+        break;
+      default:
+        f.skip();
     }
   }
   return pair;
@@ -99,14 +104,31 @@ TensorProto parse_tensor(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: f.integers([&](int64_t dim) { tensor.dims.push_back(dim); }); break;
-      case 2: tensor.data_type = f.integer(); break;
-      case 3: tensor.is_segment = true; f.skip(); break;
-      case 8: tensor.name = f.bytes(); break;
-      case 9: tensor.raw_data = f.bytes(); tensor.has_raw_data = true; break;
-      case 13: tensor.external_data.push_back(parse_pair(f.bytes())); break;
-      case 14: tensor.is_external = f.integer() == 1; break;
-      default: f.skip();
+      case 1:
+        f.integers([&](int64_t dim) { tensor.dims.push_back(dim); });
+        break;
+      case 2:
+        tensor.data_type = f.integer();
+        break;
+      case 3:
+        tensor.is_segment = true;
+        f.skip();
+        break;
+      case 8:
+        tensor.name = f.bytes();
+        break;
+      case 9:
+        tensor.raw_data = f.bytes();
+        tensor.has_raw_data = true;
+        break;
+      case 13:
+        tensor.external_data.push_back(parse_pair(f.bytes()));
+        break;
+      case 14:
+        tensor.is_external = f.integer() == 1;
+        break;
+      default:
+        f.skip();
     }
   }
   return tensor;
@@ -117,10 +139,17 @@ SparseTensorProto parse_sparse_tensor(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: sparse.values = parse_tensor(f.bytes()); break;
-      case 2: sparse.indices = parse_tensor(f.bytes()); break;
-      case 3: f.integers([&](int64_t dim) { sparse.dims.push_back(dim); }); break;
-      default: f.skip();
+      case 1:
+        sparse.values = parse_tensor(f.bytes());
+        break;
+      case 2:
+        sparse.indices = parse_tensor(f.bytes());
+        break;
+      case 3:
+        f.integers([&](int64_t dim) { sparse.dims.push_back(dim); });
+        break;
+      default:
+        f.skip();
     }
   }
   return sparse;
@@ -140,12 +169,26 @@ AttributeProto parse_attribute(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: a.name = f.bytes(); break;
-      case 2: a.f = f.real(); seen = AttributeType::float_; break;
-      case 3: a.i = f.integer(); seen = AttributeType::int_; break;
-      case 4: one(AttributeType::string, f.bytes()); break;
-      case 5: one(AttributeType::tensor, f.bytes()); break;
-      case 6: one(AttributeType::graph, f.bytes()); break;
+      case 1:
+        a.name = f.bytes();
+        break;
+      case 2:
+        a.f = f.real();
+        seen = AttributeType::float_;
+        break;
+      case 3:
+        a.i = f.integer();
+        seen = AttributeType::int_;
+        break;
+      case 4:
+        one(AttributeType::string, f.bytes());
+        break;
+      case 5:
+        one(AttributeType::tensor, f.bytes());
+        break;
+      case 6:
+        one(AttributeType::graph, f.bytes());
+        break;
       case 7:
         f.reals([&](float value) { a.floats.push_back(value); });
         seen = AttributeType::floats;
@@ -154,20 +197,37 @@ AttributeProto parse_attribute(std::string_view bytes) {
         f.integers([&](int64_t value) { a.ints.push_back(value); });
         seen = AttributeType::ints;
         break;
-      case 9: many(AttributeType::strings, f.bytes()); break;
-      case 10: many(AttributeType::tensors, f.bytes()); break;
-      case 11: many(AttributeType::graphs, f.bytes()); break;
-      case 14: one(AttributeType::type, f.bytes()); break;
-      case 15: many(AttributeType::types, f.bytes()); break;
+      case 9:
+        many(AttributeType::strings, f.bytes());
+        break;
+      case 10:
+        many(AttributeType::tensors, f.bytes());
+        break;
+      case 11:
+        many(AttributeType::graphs, f.bytes());
+        break;
+      case 14:
+        one(AttributeType::type, f.bytes());
+        break;
+      case 15:
+        many(AttributeType::types, f.bytes());
+        break;
       case 20: {
         const int64_t type = f.integer();
         if (type >= 0 && type <= 14) a.type = static_cast<AttributeType>(type);
         break;
       }
-      case 21: a.ref_attr_name = f.bytes(); break;
-      case 22: one(AttributeType::sparse_tensor, f.bytes()); break;
-      case 23: many(AttributeType::sparse_tensors, f.bytes()); break;
-      default: f.skip();
+      case 21:
+        a.ref_attr_name = f.bytes();
+        break;
+      case 22:
+        one(AttributeType::sparse_tensor, f.bytes());
+        break;
+      case 23:
+        many(AttributeType::sparse_tensors, f.bytes());
+        break;
+      default:
+        f.skip();
     }
   }
   if (a.type == AttributeType::undefined) a.type = seen;  // IR 1 files carry no type
@@ -179,14 +239,29 @@ NodeProto parse_node(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: node.inputs.push_back(f.bytes()); break;
-      case 2: node.outputs.push_back(f.bytes()); break;
-      case 3: node.name = f.bytes(); break;
-      case 4: node.op_type = f.bytes(); break;
-      case 5: node.attributes.push_back(parse_attribute(f.bytes())); break;
-      case 7: node.domain = f.bytes(); break;
-      case 8: node.overload = f.bytes(); break;
-      default: f.skip();
+      case 1:
+        node.inputs.push_back(f.bytes());
+        break;
+      case 2:
+        node.outputs.push_back(f.bytes());
+        break;
+      case 3:
+        node.name = f.bytes();
+        break;
+      case 4:
+        node.op_type = f.bytes();
+        break;
+      case 5:
+        node.attributes.push_back(parse_attribute(f.bytes()));
+        break;
+      case 7:
+        node.domain = f.bytes();
+        break;
+      case 8:
+        node.overload = f.bytes();
+        break;
+      default:
+        f.skip();
     }
   }
   return node;
@@ -197,9 +272,16 @@ DimProto parse_dim(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: dim.value = f.integer(); dim.param = {}; break;
-      case 2: dim.param = f.bytes(); dim.value = std::nullopt; break;
-      default: f.skip();
+      case 1:
+        dim.value = f.integer();
+        dim.param = {};
+        break;
+      case 2:
+        dim.param = f.bytes();
+        dim.value = std::nullopt;
+        break;
+      default:
+        f.skip();
     }
   }
   return dim;
@@ -210,7 +292,9 @@ void parse_tensor_type(std::string_view bytes, TypeProto& type) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: type.elem_type = f.integer(); break;
+      case 1:
+        type.elem_type = f.integer();
+        break;
       case 2: {
         type.has_shape = true;
         type.dims.clear();
@@ -224,7 +308,8 @@ void parse_tensor_type(std::string_view bytes, TypeProto& type) {
         }
         break;
       }
-      default: f.skip();
+      default:
+        f.skip();
     }
   }
 }
@@ -247,16 +332,29 @@ TypeProto parse_type(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: type.kind = TypeProto::Kind::tensor; parse_tensor_type(f.bytes(), type); break;
-      case 4: element(TypeProto::Kind::sequence, f.bytes()); break;
-      case 5: element(TypeProto::Kind::map, f.bytes()); break;
-      case 7: type.kind = TypeProto::Kind::opaque; f.skip(); break;
+      case 1:
+        type.kind = TypeProto::Kind::tensor;
+        parse_tensor_type(f.bytes(), type);
+        break;
+      case 4:
+        element(TypeProto::Kind::sequence, f.bytes());
+        break;
+      case 5:
+        element(TypeProto::Kind::map, f.bytes());
+        break;
+      case 7:
+        type.kind = TypeProto::Kind::opaque;
+        f.skip();
+        break;
       case 8:
         type.kind = TypeProto::Kind::sparse_tensor;
         parse_tensor_type(f.bytes(), type);
         break;
-      case 9: element(TypeProto::Kind::optional, f.bytes()); break;
-      default: f.skip();
+      case 9:
+        element(TypeProto::Kind::optional, f.bytes());
+        break;
+      default:
+        f.skip();
     }
   }
   return type;
@@ -267,9 +365,14 @@ ValueInfoProto parse_value_info(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: info.name = f.bytes(); break;
-      case 2: info.type = parse_type(f.bytes()); break;
-      default: f.skip();
+      case 1:
+        info.name = f.bytes();
+        break;
+      case 2:
+        info.type = parse_type(f.bytes());
+        break;
+      default:
+        f.skip();
     }
   }
   return info;
@@ -280,14 +383,29 @@ GraphProto parse_graph(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: graph.nodes.push_back(parse_node(f.bytes())); break;
-      case 2: graph.name = f.bytes(); break;
-      case 5: graph.initializers.push_back(parse_tensor(f.bytes())); break;
-      case 11: graph.inputs.push_back(parse_value_info(f.bytes())); break;
-      case 12: graph.outputs.push_back(parse_value_info(f.bytes())); break;
-      case 13: graph.value_infos.push_back(parse_value_info(f.bytes())); break;
-      case 15: graph.sparse_initializers.push_back(parse_sparse_tensor(f.bytes())); break;
-      default: f.skip();
+      case 1:
+        graph.nodes.push_back(parse_node(f.bytes()));
+        break;
+      case 2:
+        graph.name = f.bytes();
+        break;
+      case 5:
+        graph.initializers.push_back(parse_tensor(f.bytes()));
+        break;
+      case 11:
+        graph.inputs.push_back(parse_value_info(f.bytes()));
+        break;
+      case 12:
+        graph.outputs.push_back(parse_value_info(f.bytes()));
+        break;
+      case 13:
+        graph.value_infos.push_back(parse_value_info(f.bytes()));
+        break;
+      case 15:
+        graph.sparse_initializers.push_back(parse_sparse_tensor(f.bytes()));
+        break;
+      default:
+        f.skip();
     }
   }
   return graph;
@@ -298,9 +416,14 @@ OperatorSetId parse_opset(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: id.domain = f.bytes(); break;
-      case 2: id.version = f.integer(); break;
-      default: f.skip();
+      case 1:
+        id.domain = f.bytes();
+        break;
+      case 2:
+        id.version = f.integer();
+        break;
+      default:
+        f.skip();
     }
   }
   return id;
@@ -311,16 +434,35 @@ FunctionProto parse_function(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: function.name = f.bytes(); break;
-      case 4: function.inputs.push_back(f.bytes()); break;
-      case 5: function.outputs.push_back(f.bytes()); break;
-      case 6: function.attributes.push_back(f.bytes()); break;
-      case 7: function.nodes.push_back(parse_node(f.bytes())); break;
-      case 9: function.opset_imports.push_back(parse_opset(f.bytes())); break;
-      case 10: function.domain = f.bytes(); break;
-      case 11: function.attribute_defaults.push_back(parse_attribute(f.bytes())); break;
-      case 13: function.overload = f.bytes(); break;
-      default: f.skip();
+      case 1:
+        function.name = f.bytes();
+        break;
+      case 4:
+        function.inputs.push_back(f.bytes());
+        break;
+      case 5:
+        function.outputs.push_back(f.bytes());
+        break;
+      case 6:
+        function.attributes.push_back(f.bytes());
+        break;
+      case 7:
+        function.nodes.push_back(parse_node(f.bytes()));
+        break;
+      case 9:
+        function.opset_imports.push_back(parse_opset(f.bytes()));
+        break;
+      case 10:
+        function.domain = f.bytes();
+        break;
+      case 11:
+        function.attribute_defaults.push_back(parse_attribute(f.bytes()));
+        break;
+      case 13:
+        function.overload = f.bytes();
+        break;
+      default:
+        f.skip();
     }
   }
   return function;
@@ -331,18 +473,42 @@ ModelProto parse_model(std::string_view bytes) {
   Fields f(bytes);
   while (f.next()) {
     switch (f.number()) {
-      case 1: model.ir_version = f.integer(); break;
-      case 2: model.producer_name = f.bytes(); break;
-      case 3: model.producer_version = f.bytes(); break;
-      case 4: model.domain = f.bytes(); break;
-      case 5: model.model_version = f.integer(); break;
-      case 6: model.doc_string = f.bytes(); break;
-      case 7: model.graph = parse_graph(f.bytes()); break;
-      case 8: model.opset_imports.push_back(parse_opset(f.bytes())); break;
-      case 14: model.metadata.push_back(parse_pair(f.bytes())); break;
-      case 20: model.has_training_info = true; f.skip(); break;
-      case 25: model.functions.push_back(parse_function(f.bytes())); break;
-      default: f.skip();
+      case 1:
+        model.ir_version = f.integer();
+        break;
+      case 2:
+        model.producer_name = f.bytes();
+        break;
+      case 3:
+        model.producer_version = f.bytes();
+        break;
+      case 4:
+        model.domain = f.bytes();
+        break;
+      case 5:
+        model.model_version = f.integer();
+        break;
+      case 6:
+        model.doc_string = f.bytes();
+        break;
+      case 7:
+        model.graph = parse_graph(f.bytes());
+        break;
+      case 8:
+        model.opset_imports.push_back(parse_opset(f.bytes()));
+        break;
+      case 14:
+        model.metadata.push_back(parse_pair(f.bytes()));
+        break;
+      case 20:
+        model.has_training_info = true;
+        f.skip();
+        break;
+      case 25:
+        model.functions.push_back(parse_function(f.bytes()));
+        break;
+      default:
+        f.skip();
     }
   }
   return model;
@@ -352,8 +518,9 @@ ModelProto parse_model(std::string_view bytes) {
 
 std::string_view to_text(AttributeType type) {
   static constexpr std::string_view kNames[] = {
-      "nothing", "a float", "an int", "a string", "a tensor", "a graph", "floats", "ints",
-      "strings", "tensors", "graphs", "a sparse tensor", "sparse tensors", "a type", "types"};
+      "nothing", "a float",         "an int",         "a string", "a tensor",
+      "a graph", "floats",          "ints",           "strings",  "tensors",
+      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
   return kNames[static_cast<size_t>(type)];
 }
 
@@ -378,17 +545,26 @@ Status read_elements(std::string_view tensor_bytes, ElementSink& sink) {
     Fields f(tensor_bytes);
     while (f.next()) {
       switch (f.number()) {
-        case 4: f.reals([&](float value) { sink.on_float(value); }); break;
+        case 4:
+          f.reals([&](float value) { sink.on_float(value); });
+          break;
         case 5:
           f.integers([&](int64_t value) { sink.on_int32(static_cast<int32_t>(value)); });
           break;
-        case 6: sink.on_string(f.bytes()); break;
-        case 7: f.integers([&](int64_t value) { sink.on_int64(value); }); break;
-        case 10: f.reals64([&](double value) { sink.on_double(value); }); break;
+        case 6:
+          sink.on_string(f.bytes());
+          break;
+        case 7:
+          f.integers([&](int64_t value) { sink.on_int64(value); });
+          break;
+        case 10:
+          f.reals64([&](double value) { sink.on_double(value); });
+          break;
         case 11:
           f.integers([&](int64_t value) { sink.on_uint64(static_cast<uint64_t>(value)); });
           break;
-        default: f.skip();
+        default:
+          f.skip();
       }
     }
     return true;

@@ -44,8 +44,20 @@ struct SparseTensorProto {
 
 /// AttributeProto.AttributeType.
 enum class AttributeType : uint8_t {
-  undefined = 0, float_ = 1, int_ = 2, string = 3, tensor = 4, graph = 5, floats = 6, ints = 7,
-  strings = 8, tensors = 9, graphs = 10, sparse_tensor = 11, sparse_tensors = 12, type = 13,
+  undefined = 0,
+  float_ = 1,
+  int_ = 2,
+  string = 3,
+  tensor = 4,
+  graph = 5,
+  floats = 6,
+  ints = 7,
+  strings = 8,
+  tensors = 9,
+  graphs = 10,
+  sparse_tensor = 11,
+  sparse_tensors = 12,
+  type = 13,
   types = 14,
 };
 std::string_view to_text(AttributeType type);
@@ -56,7 +68,7 @@ struct AttributeProto {
   AttributeType type = AttributeType::undefined;  // as declared, or as the fields say (IR 1)
   double f = 0;
   int64_t i = 0;
-  std::string_view s;              // or the bytes of a tensor, graph, sparse tensor or type
+  std::string_view s;  // or the bytes of a tensor, graph, sparse tensor or type
   std::vector<double> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;  // or the bytes of tensors, graphs, ...
@@ -114,7 +126,7 @@ struct FunctionProto {
   std::string_view overload;
   std::vector<std::string_view> inputs;
   std::vector<std::string_view> outputs;
-  std::vector<std::string_view> attributes;          // names without a default
+  std::vector<std::string_view> attributes;  // names without a default
   std::vector<AttributeProto> attribute_defaults;
   std::vector<NodeProto> nodes;
   std::vector<OperatorSetId> opset_imports;
