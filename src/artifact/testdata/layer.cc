@@ -17,7 +17,8 @@
 namespace ingot::artifact {
 namespace {
 
-constexpr i64 kPreparedW = 0, kPreparedB = 64, kTwo = 128, kOriginalW = 192, kOriginalB = 256;
+constexpr i64 kPreparedW = 0, kPreparedB = 64, kTwo = 128;
+[[maybe_unused]] constexpr i64 kOriginalW = 192, kOriginalB = 256;
 constexpr i64 kWeightBytes = 320;
 
 // [4,3], so that h has both signs: column sums are 1, 0, -1.
