@@ -43,7 +43,7 @@ double peak() {
 template <class KT, class NT>
 void gemm_of(const bench::GemmShape& s, const bench::Buffers& b, i64 unit, KT k, NT size_n) {
   gemm(0, s.m, unit, unit + 1, k, size_n, b.a, k, b.b,
-       [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
+       [=](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
          store_partial(b.c + m * size_n + n, acc + load_partial(b.bias + n, lanes), lanes);
        });
 }
@@ -64,7 +64,7 @@ ConvShape shape_of(const bench::ConvShape& s) {
 
 void conv_kernel(const bench::ConvShape& s, const bench::Buffers& b, i64 unit) {
   conv2d(shape_of(s), 0, s.out() * s.out(), unit, unit + 1, s.oc, b.a, b.b,
-         [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
+         [=](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
            store_partial(b.c + m * s.oc + n, acc + load_partial(b.bias + n, lanes), lanes);
          });
 }
@@ -77,7 +77,7 @@ void winograd_kernel(const bench::ConvShape& s, const bench::Buffers& b, i64 uni
   const i64 block = winograd_block_rows(s.out()), rows = winograd_rows(s.out());
   const i64 end = (unit + 1) * block < rows ? (unit + 1) * block : rows;
   winograd(shape_of(s), unit * block, end, s.oc, b.a, b.b, b.scratch,
-           [&](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
+           [=](i64 m, i64 n, vf32 acc, i64 lanes) INGOT_LAMBDA {
              store_partial(b.c + m * s.oc + n, acc + load_partial(b.bias + n, lanes), lanes);
            });
 }
