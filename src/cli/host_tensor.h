@@ -1,0 +1,56 @@
+// cli/host_tensor.h: tensors in files: .npy, .npz, ONNX .pb, raw bytes, pictures.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "cli/command.h"
+#include "ir/tensor.h"
+
+namespace ingot::cli {
+
+/// A row-major tensor that owns its bytes (storage bytes, little-endian).
+struct HostTensor {
+  DType dtype = DType::f32;
+  std::vector<int64_t> dims;
+  std::vector<std::byte> bytes;
+};
+
+/// NumPy's format, versions 1 to 3, C or Fortran order. Types: those NumPy knows; for f16 too.
+/// Errors: io, invalid_model for a damaged file, unsupported for other types.
+Result<HostTensor> read_npy(const std::filesystem::path& path);
+Result<HostTensor> parse_npy(std::string_view bytes, std::string_view name);
+/// Types that NumPy lacks (bf16, f8, ...) are written as unsigned integers of their width.
+std::string format_npy(const HostTensor& tensor);
+/// Arrays of an .npz by name.
+Result<std::map<std::string, HostTensor>> read_npz(const std::filesystem::path& path);
+
+/// An ONNX TensorProto.
+Result<HostTensor> read_pb(const std::filesystem::path& path);
+
+/// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb (default),
+/// bgr or gray; size=HxW (must match: nothing is resized); scale=S (a number or A/B), mean=M or
+/// M:M:M, std=S or S:S:S. Values are (pixel * scale - mean) / std, f32; u8 without any of the three.
+/// Errors: io, invalid_model for a damaged picture, invalid_argument for `how`.
+Result<HostTensor> read_picture(const std::filesystem::path& path, std::string_view how);
+
+/// "FILE" by its suffix, with what stands behind the file's name: FILE.bin:f32[2,3],
+/// FILE.png:nchw,gray,scale=1/255. Errors: as above; invalid_argument for an unknown suffix.
+Result<HostTensor> read_tensor_file(std::string_view text);
+
+/// Values of a kind: reals from a bell curve, integers from 0..1 (or within `range`), booleans.
+HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random);
+
+/// The interpreter's form. Errors: invalid_argument.
+Result<Tensor> to_tensor(const HostTensor& tensor);
+
+/// Nested lists of numbers; NaN and infinities as strings.
+Json values_json(const HostTensor& tensor);
+
+}  // namespace ingot::cli
