@@ -14,14 +14,12 @@ using i64 = __INT64_TYPE__;
 enum class Type { f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64 };
 constexpr int kTypeCount = 12;
 
-#define INGOT_TEST_UNARY(X)                                                                       \
-  X(exp)                                                                                          \
-  X(expm1)                                                                                        \
-  X(exp2)                                                                                         \
-  X(log)                                                                                          \
-  X(log1p)                                                                                        \
-  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
-      X(erf) X(sigmoid) X(sqrt) X(rsqrt) X(floor) X(ceil) X(trunc) X(round)
+// clang-format off
+#define INGOT_TEST_UNARY(X)                                                              \
+  X(exp) X(expm1) X(exp2) X(log) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)   \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(sigmoid) X(sqrt) X(rsqrt)  \
+  X(floor) X(ceil) X(trunc) X(round)
+// clang-format on
 #define INGOT_TEST_BINARY(X) X(pow) X(fmod) X(remainder) X(floormod) X(floordiv)
 /// On every type; fmod to shift_right on integers only.
 #define INGOT_TEST_ARITHMETIC(X) \
