@@ -259,7 +259,9 @@ bool is_known_multiple(Expr integer, int64_t divisor, int depth);
 
 /// Whether the coefficient and the factors of the term hold all prime factors of the divisor.
 bool is_multiple(const Term& term, int64_t divisor, int depth) {
-  int64_t left = divisor / std::gcd(divisor, term.coefficient);
+  // Of the lowest number half will do: gcd has no name for its magnitude.
+  const int64_t coefficient = term.coefficient == kLowest ? kLowest / 2 : term.coefficient;
+  int64_t left = divisor / std::gcd(divisor, coefficient);
   for (const Expr& factor : term.factors) {
     if (left == 1) return true;
     if (factor.kind() == ExprKind::symbol) {
