@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "cli/command.h"
 #include "ir/tensor.h"

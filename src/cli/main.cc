@@ -13,6 +13,10 @@ namespace {
 constexpr Command kCommands[] = {
     {"compile", "make a shared library of a model", "ingot compile model.onnx -o model.so",
      setup_compile},
+    {"run", "run a compiled model once", "ingot run model.so --random 1 --dim batch=1 --print",
+     setup_run},
+    {"bench", "measure latency and throughput", "ingot bench model.so --dim batch=1 --threads 1",
+     setup_bench},
     {"inspect", "show what is in a model or a compiled model", "ingot inspect model.onnx",
      setup_inspect},
     {"doctor", "show compilers, processor and folders, and what is missing", "ingot doctor",

@@ -1,0 +1,244 @@
+// cli/bench.cc: ingot bench.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/threads.h"
+#include "cli/execute.h"
+#include "cli/probe.h"
+
+namespace ingot::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string model, trace;
+  InputOptions inputs;
+  int threads = 0, concurrency = 1, streams = 0;
+  int64_t warmup = 3;
+  double duration = 2;
+  bool profile = false, json = false;
+};
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Runs with outputs bound once, so that only the model's own work is timed.
+class Runner {
+ public:
+  Runner(const LoadedModel& model, std::span<const HostTensor> inputs)
+      : model_(model), inputs_(views_of(inputs)) {}
+
+  /// Finds the outputs' shapes by a first run.
+  Status prepare(std::span<const HostTensor> inputs) {
+    ingot_run_options options = INGOT_INIT(ingot_run_options);
+    TRY(outputs_, execute(model_, inputs, options));
+    views_ = views_of(outputs_);
+    return ok();
+  }
+  Status run(const ingot_run_options& options) { return model_.run(inputs_, views_, options); }
+
+ private:
+  const LoadedModel& model_;
+  std::vector<ingot_tensor> inputs_;
+  std::vector<HostTensor> outputs_;
+  std::vector<ingot_tensor> views_;
+};
+
+/// Time of each step, added up over runs.
+struct StepTimes {
+  struct Row {
+    std::string name, nodes;
+    double ms = 0, flops = 0, bytes = 0;
+    int64_t runs = 0;
+  };
+  std::map<uint32_t, Row> rows;
+  Json events = Json::array();
+  int64_t origin_ns = 0;
+
+  static void take(void* context, const ingot_profile_event* e) {
+    auto& self = *static_cast<StepTimes*>(context);
+    if (self.origin_ns == 0) self.origin_ns = e->start_ns;
+    Row& row = self.rows[e->step];
+    row.name = e->name;
+    row.nodes = e->provenance;
+    row.ms += static_cast<double>(e->end_ns - e->start_ns) / 1e6;
+    row.flops += e->flops;
+    row.bytes += e->bytes;
+    ++row.runs;
+    constexpr size_t kMostEvents = 100000;
+    if (self.events.size() < kMostEvents) {
+      self.events.push_back({{"name", e->name},
+                             {"ph", "X"},
+                             {"pid", 1},
+                             {"tid", 1},
+                             {"ts", static_cast<double>(e->start_ns - self.origin_ns) / 1e3},
+                             {"dur", static_cast<double>(e->end_ns - e->start_ns) / 1e3},
+                             {"args", {{"nodes", e->provenance}}}});
+    }
+  }
+};
+
+double percentile(const std::vector<double>& sorted, double p) {
+  const double at = p * static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<size_t>(at + 0.5)];
+}
+
+Json latency_json(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  double sum = 0;
+  for (const double t : times) sum += t;
+  return {{"min", times.front()},
+          {"median", percentile(times, 0.5)},
+          {"p90", percentile(times, 0.9)},
+          {"p99", percentile(times, 0.99)},
+          {"mean", sum / static_cast<double>(times.size())}};
+}
+
+Json profile_json(const StepTimes& steps, const Probe& probe) {
+  Json rows = Json::array();
+  for (const auto& [number, row] : steps.rows) {
+    const auto runs = static_cast<double>(row.runs);
+    Json entry = {{"step", number}, {"name", row.name}, {"nodes", row.nodes}, {"ms", row.ms / runs}};
+    if (row.flops > 0) {
+      const double gflops = row.flops / row.ms / 1e6, gbs = row.bytes / row.ms / 1e6;
+      const double bound = std::min(probe.fma_gflops, probe.read_gbs * row.flops /
+                                                          std::max(row.bytes, 1.0));
+      entry["gflops"] = gflops;
+      entry["gbs"] = gbs;
+      entry["roofline_percent"] = 100 * gflops / bound;
+    }
+    rows.push_back(std::move(entry));
+  }
+  return rows;
+}
+
+Result<int> run(const Options& options) {
+  if (options.concurrency < 1 || options.duration <= 0 || options.warmup < 0) {
+    return invalid_argument("bench: expected --concurrency >= 1, --duration > 0 and --warmup >= 0");
+  }
+  CompileArguments compile;
+  compile.dims.shapes = options.inputs.dims.shapes;
+  TRY(const std::filesystem::path library, compiled(options.model, compile));
+  const int threads = options.threads > 0 ? options.threads : available_cpus();
+  const int lanes = options.streams > 0 ? options.streams : options.concurrency;
+  ingot_open_options open = INGOT_INIT(ingot_open_options);
+  open.threads = threads;
+  open.max_concurrent_runs = std::max(lanes, 16);
+
+  const auto before_load = Clock::now();
+  TRY(const LoadedModel model, LoadedModel::open(library.string(), open));
+  const double load_ms = ms_since(before_load);
+  TRY(const std::vector<HostTensor> inputs, gather_inputs(input_ports(model), options.inputs));
+
+  std::vector<Runner> runners;
+  for (int k = 0; k < lanes; ++k) runners.emplace_back(model, inputs);
+  const auto before_first = Clock::now();
+  TRY_STATUS(runners[0].prepare(inputs));
+  const double first_run_ms = ms_since(before_first);
+  for (Runner& runner : runners) TRY_STATUS(runner.prepare(inputs));
+  const Probe probe = probe_machine(threads);
+
+  ingot_run_options run_options = INGOT_INIT(ingot_run_options);
+  run_options.threads = threads;
+  run_options.cancel = interrupted_flag();
+  StepTimes steps;
+  if (options.profile || !options.trace.empty()) run_options.profile = {&steps, StepTimes::take};
+
+  std::mutex mutex;  // guards times and failure
+  std::vector<double> times;
+  std::optional<Error> failure;
+  double wall_s = 0;
+  const auto lane = [&](Runner& runner) {
+    std::vector<double> own;
+    for (int64_t k = 0; k < options.warmup; ++k) {
+      if (auto done = runner.run(run_options); !done) {
+        const std::lock_guard lock(mutex);
+        failure = done.error();
+        return;
+      }
+    }
+    const auto start = Clock::now();
+    double elapsed = 0;
+    do {
+      const auto before = Clock::now();
+      auto done = runner.run(run_options);
+      own.push_back(ms_since(before));
+      elapsed = ms_since(start) / 1e3;
+      if (!done) {
+        const std::lock_guard lock(mutex);
+        failure = done.error();
+        return;
+      }
+    } while (elapsed < options.duration);
+    const std::lock_guard lock(mutex);
+    times.insert(times.end(), own.begin(), own.end());
+    wall_s = std::max(wall_s, elapsed);
+  };
+  std::vector<std::thread> others;
+  for (size_t k = 1; k < runners.size(); ++k) others.emplace_back([&, k] { lane(runners[k]); });
+  lane(runners[0]);
+  for (std::thread& other : others) other.join();
+  if (failure) return *failure;
+
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  if (!options.trace.empty()) {
+    TRY_STATUS(write_atomically(options.trace, Json{{"traceEvents", steps.events}}.dump() + "\n"));
+  }
+  Json json = {{"latency", latency_json(times)},
+               {"runs", times.size()},
+               {"threads", threads},
+               {"concurrency", lanes},
+               {"throughput_per_s", static_cast<double>(times.size()) / wall_s},
+               {"load_ms", load_ms},
+               {"first_run_ms", first_run_ms},
+               {"peak_rss_bytes", static_cast<int64_t>(usage.ru_maxrss) * 1024},
+               {"probe", {{"fma_gflops", probe.fma_gflops}, {"read_gbs", probe.read_gbs}}}};
+  if (options.profile) json["profile"] = profile_json(steps, probe);
+  if (options.json) {
+    print(json);
+    return 0;
+  }
+  const Json& l = json["latency"];
+  print(fmt::format("latency ms: min {:.4f}, median {:.4f}, p90 {:.4f}, p99 {:.4f} over {} runs\n"
+                    "throughput {:.1f} per s, {} threads, {} at a time; opened in {:.2f} ms, first "
+                    "run {:.3f} ms\nprobe: {:.0f} GFLOP/s, {:.1f} GB/s\n",
+                    l["min"].get<double>(), l["median"].get<double>(), l["p90"].get<double>(),
+                    l["p99"].get<double>(), times.size(), json["throughput_per_s"].get<double>(),
+                    threads, lanes, load_ms, first_run_ms, probe.fma_gflops, probe.read_gbs));
+  if (options.profile) {
+    for (const Json& row : json["profile"]) {
+      print(fmt::format("{:8.4f} ms  {:<20} {}\n", row["ms"].get<double>(),
+                        row["name"].get<std::string>(), row["nodes"].get<std::string>()));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run setup_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "a compiled model, or an .onnx file")->required();
+  options->inputs.add_to(app);
+  app.add_option("--threads", options->threads, "of one run; 0: one per processor")
+      ->capture_default_str();
+  app.add_option("--concurrency", options->concurrency, "runs at a time")->capture_default_str();
+  app.add_option("--streams", options->streams, "runs side by side that share the weights");
+  app.add_option("--warmup", options->warmup, "runs before timing")->capture_default_str();
+  app.add_option("--duration", options->duration, "seconds to time")->capture_default_str();
+  app.add_flag("--profile", options->profile, "time per kernel");
+  app.add_option("--trace", options->trace, "a Chrome trace, JSON");
+  app.add_flag("--json", options->json, "print the result as JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,137 @@
+// cli/run.cc: ingot run.
+#include <chrono>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/execute.h"
+
+namespace ingot::cli {
+namespace {
+
+struct Options {
+  std::string model, output_directory, profile;
+  InputOptions inputs;
+  std::vector<std::string> extra_outputs;
+  int threads = 0;
+  int64_t repeat = 1;
+  bool print = false, json = false, verify_weights = false;
+};
+
+/// A file name for an output: everything but letters, digits and -._ becomes %XX.
+std::string file_name(std::string_view output) {
+  std::string name;
+  for (const char c : output) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return name.empty() ? std::string("%") : name;
+}
+
+/// Steps of the last run, for --profile.
+struct Profile {
+  Json steps = Json::array();
+  static void take(void* context, const ingot_profile_event* event) {
+    static_cast<Profile*>(context)->steps.push_back(
+        {{"name", event->name},
+         {"nodes", event->provenance},
+         {"ms", static_cast<double>(event->end_ns - event->start_ns) / 1e6},
+         {"units", event->units},
+         {"threads", event->threads}});
+  }
+};
+
+std::string one_line(const HostTensor& tensor) {
+  std::string text = values_json(tensor).dump();
+  constexpr size_t kMost = 2000;
+  if (text.size() > kMost) text = text.substr(0, kMost) + " ...";
+  return text;
+}
+
+Result<int> run(const Options& options) {
+  if (options.repeat < 1) return invalid_argument("--repeat: expected 1 or more, got ", options.repeat);
+  CompileArguments compile;
+  compile.dims.shapes = options.inputs.dims.shapes;
+  if (!options.extra_outputs.empty()) {
+    return unsupported("--output: this version adds no inner values to a compiled model; use "
+                       "ingot verify --every-value");
+  }
+  TRY(const std::filesystem::path library, compiled(options.model, compile));
+  ingot_open_options open = INGOT_INIT(ingot_open_options);
+  open.threads = options.threads;
+  open.verify_weights = options.verify_weights ? 1 : 0;
+  TRY(const LoadedModel model, LoadedModel::open(library.string(), open));
+  TRY(const std::vector<HostTensor> inputs, gather_inputs(input_ports(model), options.inputs));
+
+  ingot_run_options run_options = INGOT_INIT(ingot_run_options);
+  run_options.cancel = interrupted_flag();
+  std::vector<HostTensor> outputs;
+  std::vector<double> times_ms;
+  Profile profile;
+  for (int64_t k = 0; k < options.repeat; ++k) {
+    if (!options.profile.empty() && k + 1 == options.repeat) {
+      run_options.profile = {&profile, Profile::take};
+    }
+    const auto start = std::chrono::steady_clock::now();
+    TRY(outputs, execute(model, inputs, run_options));
+    times_ms.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  if (!options.profile.empty()) {
+    TRY_STATUS(write_atomically(options.profile, Json{{"steps", profile.steps}}.dump(2) + "\n"));
+  }
+
+  std::sort(times_ms.begin(), times_ms.end());
+  Json listed = Json::array();
+  std::string text;
+  if (!options.output_directory.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(options.output_directory, failed);
+    if (failed) return io_error(options.output_directory, ": cannot be made: ", failed.message());
+  }
+  for (uint32_t k = 0; k < outputs.size(); ++k) {
+    const HostTensor& tensor = outputs[k];
+    const std::string name = model.output(k).name;
+    Json entry = {{"name", name},
+                  {"dtype", std::string(to_text(tensor.dtype))},
+                  {"shape", tensor.dims}};
+    text += concat(name, ": ", tensor.dtype, "[", join(tensor.dims, ", "), "]");
+    if (!options.output_directory.empty()) {
+      const auto path = std::filesystem::path(options.output_directory) / (file_name(name) + ".npy");
+      TRY_STATUS(write_atomically(path, format_npy(tensor)));
+      entry["file"] = path.string();
+      text += concat(" in ", path.string());
+    } else if (options.print || options.json) {
+      entry["values"] = values_json(tensor);
+    }
+    if (options.print) text += concat(" = ", one_line(tensor));
+    text += "\n";
+    listed.push_back(std::move(entry));
+  }
+  if (options.json) {
+    print(Json{{"outputs", listed},
+               {"latency", {{"min", times_ms.front()}, {"median", times_ms[times_ms.size() / 2]}}}});
+  } else {
+    print(text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run setup_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "a compiled model, or an .onnx file")->required();
+  options->inputs.add_to(app);
+  app.add_option("--output-dir", options->output_directory, "folder for the outputs as .npy");
+  app.add_option("--output", options->extra_outputs, "an inner value as one more output");
+  app.add_flag("--print", options->print, "print the outputs' values");
+  app.add_option("--threads", options->threads, "0: one per processor")->capture_default_str();
+  app.add_option("--repeat", options->repeat, "runs")->capture_default_str();
+  app.add_option("--profile", options->profile, "a JSON file of the last run's steps");
+  app.add_flag("--verify-weights", options->verify_weights, "compare weights with their checksum");
+  app.add_flag("--json", options->json, "print the result as JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace ingot::cli
