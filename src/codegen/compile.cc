@@ -519,10 +519,12 @@ class Compilation {
       objects.push_back(object);
     }
     TRY(AtomicFile made, AtomicFile::create(output_));
+    // The linker runs in a folder of its own.
+    const auto target = std::filesystem::absolute(made.temporary_path());
     if (options_.emit == EmitKind::static_library) {
-      TRY_STATUS(build.archive(objects, made.temporary_path()));
+      TRY_STATUS(build.archive(objects, target));
     } else {
-      TRY_STATUS(build.link(objects, made.temporary_path()));
+      TRY_STATUS(build.link(objects, target));
     }
     if (weights_.kind == WeightsKind::separate) {
       TRY_STATUS(write_side_weights(side_file(), weights_path_, weights_.hash));

@@ -324,8 +324,9 @@ std::string CpuExprWriter::load(Expr e) {
   };
   const std::string fill =
       !predicate ? ""
-      : buffer.dtype == DType::b8 ? concat("u8(", write(otherwise), ")")
-                                  : write(otherwise);
+      : buffer.dtype == DType::b8  ? concat("u8(", write(otherwise), ")")
+      : buffer.dtype == DType::i64 ? concat("i64(", write(otherwise), ")")
+                                   : write(otherwise);
   if (!is_vector(e)) {
     const std::string at = write(offset);
     const std::string loaded =

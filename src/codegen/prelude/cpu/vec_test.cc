@@ -439,7 +439,6 @@ TEST_P(VecTest, SignsAndClasses) {
         for (size_t i = 0; i < w; ++i) {
           const auto a = widened(x[i]);
           typedef std::remove_const_t<decltype(a)> V;
-          const V negated = static_cast<V>(V(0) - a);
           if constexpr (kIsFloating<T>) {
             ASSERT_TRUE(same_value(widened(z[i]), V(std::fabs(a)))) << a;
             const V b = widened(y[i]);
@@ -449,7 +448,7 @@ TEST_P(VecTest, SignsAndClasses) {
             ASSERT_EQ(widened(z[3 * w + i]), V(std::isnan(a) ? 1 : 0));
             ASSERT_EQ(widened(z[4 * w + i]), V(std::isinf(a) ? 1 : 0));
           } else {
-            ASSERT_EQ(+z[i], +(a < 0 ? negated : a));
+            ASSERT_EQ(+z[i], +(a < 0 ? static_cast<V>(0 - static_cast<uint64_t>(a)) : a));
           }
           const V sign = a > 0 ? V(1) : a < 0 ? V(-1) : a;
           ASSERT_TRUE(same_value(widened(z[w + i]), sign)) << +a;
