@@ -111,6 +111,8 @@ class Compilation {
   Result<CompileReport> run() {
     const auto start = Clock::now();
     report_.output = output_;
+    // What cannot be written is told before the work, not after it.
+    if (options_.emit != EmitKind::source) TRY_STATUS(check_writable(output_));
     TRY(TempDir directory, TempDir::create());
     directory_ = directory.path();
     TRY_STATUS(optimise());
@@ -122,6 +124,11 @@ class Compilation {
   }
 
  private:
+  static Status check_writable(const std::filesystem::path& output) {
+    TRY([[maybe_unused]] const AtomicFile file, AtomicFile::create(output));
+    return ok();
+  }
+
   void stage(std::string_view name, double fraction) const {
     if (options_.progress) options_.progress(name, fraction);
   }
@@ -253,7 +260,7 @@ class Compilation {
     const int64_t bytes = place_constants(prepare_);
     Builder build = builder("prepare");
     Jobs jobs;
-    for (SourceFile& file : write_kernels(prepare_, "prepare_")) {
+    for (SourceFile& file : write_kernels(prepare_, "prepare_", Tiles::linked)) {
       jobs.add(std::move(file), host_level());
     }
     std::vector<std::filesystem::path> extra;
@@ -269,8 +276,14 @@ class Compilation {
     TRY(auto objects, jobs.run(build, std::max(threads_ / 2, 1)));
     objects.insert(objects.end(), extra.begin(), extra.end());
     const auto library = directory_ / "prepare.so";
+    TRY_STATUS(build.add_tiles({host_level()}, objects));
     TRY_STATUS(build.link(objects, library));
     return library;
+  }
+
+  /// A source project is complete by itself.
+  Tiles tiles() const {
+    return options_.emit == EmitKind::source ? Tiles::in_each_unit : Tiles::linked;
   }
 
   static void copy_constant(WeightsFile& file, const PlannedConstant& c) {
@@ -335,7 +348,7 @@ class Compilation {
     std::filesystem::path prepare_library;
     std::optional<Error> prepare_failed, main_failed;
     std::vector<std::filesystem::path> objects;
-    kernel_sources_ = write_kernels(main_, "");
+    kernel_sources_ = write_kernels(main_, "", tiles());
     const bool emits_objects = options_.emit != EmitKind::source;
     // The two halves compile side by side.
     parallel_for_each(2, threads_, [&](size_t half) {
@@ -489,7 +502,7 @@ class Compilation {
     const ModelDescription model = full_description();
     const SourceFile model_source = write_model(model);
     std::vector<SourceFile> prepare_sources;
-    if (keeps_prepare()) prepare_sources = write_kernels(prepare_, "prepare_");
+    if (keeps_prepare()) prepare_sources = write_kernels(prepare_, "prepare_", tiles());
     TRY_STATUS(keep_sources(model_source, prepare_sources));
     if (options_.emit == EmitKind::source) {
       std::vector<SourceFile> all = kernel_sources_;
@@ -507,6 +520,7 @@ class Compilation {
     }
     TRY(auto objects, jobs.run(build, threads_));
     objects.insert(objects.end(), objects_.begin(), objects_.end());
+    TRY_STATUS(build.add_tiles(options_.target.levels, objects));
     report_.seconds.toolchain += seconds_since(start);
 
     const auto before_link = Clock::now();

@@ -12,9 +12,11 @@
 namespace ingot {
 namespace {
 
-/// Kernels of one translation unit: two compilers then finish at about the same time, and what the
-/// prelude costs to read is paid twice at most for a usual model.
+/// Most kernels of one translation unit.
 constexpr size_t kKernelsPerUnit = 24;
+
+/// Kernels that are worth a second unit, so that two processors share them.
+constexpr size_t kLeastToSplit = 8;
 
 /// Nodes of a region that are listed in front of its kernel.
 constexpr size_t kMostListed = 24;
@@ -515,37 +517,65 @@ class ModelWriter {
 
 }  // namespace
 
-std::string kernel_prologue() {
-  static const std::string text = [] {
-    std::string all = pasted("artifact/program.h");
-    for (std::string_view file : {"types.h", "vec.h", "math.h", "gemm.h", "conv.h"}) {
-      all += pasted(concat("prelude/cpu/", file));
-    }
-    return all + "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
-                 "inline namespace INGOT_LEVEL {\n";
-  }();
-  return text;
+namespace {
+
+/// A header of the CPU prelude and the calls that tell that kernels need it; none: always.
+struct PreludeHeader {
+  std::string_view name;
+  std::vector<std::string_view> calls;
+};
+
+const std::vector<PreludeHeader>& prelude_headers() {
+  static const std::vector<PreludeHeader> headers = {
+      {"types.h", {}},
+      {"vec.h", {}},
+      {"math.h",
+       {"exp(", "log(", "sqrt(", "sin(", "cos(", "tan(", "sinh(", "cosh(", "tanh(", "erf(",
+        "sigmoid(", "floor(", "ceil(", "round(", "trunc(", "pow(", "fmod(", "floordiv(",
+        "floormod("}},
+      {"gemm.h", {"gemm(", "conv2d("}},
+      {"conv.h", {"conv2d("}},
+  };
+  return headers;
+}
+
+}  // namespace
+
+std::string kernel_prologue(std::string_view kernels, Tiles tiles) {
+  std::string all = pasted("artifact/program.h");
+  if (tiles == Tiles::linked) all += "#define INGOT_TILES_ELSEWHERE 1\n";
+  for (const PreludeHeader& header : prelude_headers()) {
+    const bool needed = header.calls.empty() ||
+                        std::ranges::any_of(header.calls, [&](std::string_view call) {
+                          return kernels.find(call) != std::string_view::npos;
+                        });
+    if (needed) all += pasted(concat("prelude/cpu/", header.name));
+  }
+  return all + "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
+               "inline namespace INGOT_LEVEL {\n";
 }
 
 std::string kernel_epilogue() { return "\n}  // namespace INGOT_LEVEL\n}  // namespace ingot_cpu\n"; }
 
-std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix) {
+std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix,
+                                      Tiles tiles) {
+  const size_t count = plan.kernels.size();
+  const size_t units = count < kLeastToSplit ? 1 : std::max<size_t>(2, (count + kKernelsPerUnit - 1) / kKernelsPerUnit);
   std::vector<SourceFile> files;
-  for (size_t first = 0; first < plan.kernels.size(); first += kKernelsPerUnit) {
-    const size_t last = std::min(first + kKernelsPerUnit, plan.kernels.size());
-    const std::string name = concat(prefix, "kernels_", first / kKernelsPerUnit, ".cc");
-    Writer out;
-    out.line("// ", name, ": kernels made by ingot; compiled once per instruction set level.");
-    out.raw(kernel_prologue());
+  for (size_t unit = 0; unit < units && count > 0; ++unit) {
+    const size_t first = count * unit / units, last = count * (unit + 1) / units;
+    const std::string name = concat(prefix, "kernels_", unit, ".cc");
+    Writer kernels;
     for (size_t k = first; k < last; ++k) {
       const PlannedKernel& kernel = plan.kernels[k];
-      out.line();
-      write_provenance(out, kernel.provenance);
-      if (const Graph* body = region_of(plan, k)) write_region(out, *body);
-      out.raw(kernel.text);
+      kernels.line();
+      write_provenance(kernels, kernel.provenance);
+      if (const Graph* body = region_of(plan, k)) write_region(kernels, *body);
+      kernels.raw(kernel.text);
     }
-    out.raw(kernel_epilogue());
-    files.push_back({name, out.take()});
+    files.push_back(
+        {name, concat("// ", name, ": kernels made by ingot; compiled once per instruction set level.\n",
+                      kernel_prologue(kernels.text(), tiles), kernels.text(), kernel_epilogue())});
   }
   return files;
 }

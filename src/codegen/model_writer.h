@@ -60,14 +60,23 @@ struct ModelDescription {
   std::vector<ModelSource> sources;
 };
 
-/// Kernels of a program as translation units that compile once per level. Each holds the prelude.
-std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix);
+/// Where the bodies of the matrix product's tiles come from.
+enum class Tiles : uint8_t {
+  in_each_unit,  // the unit is complete by itself
+  linked,        // from the objects that travel inside the compiler
+};
+
+/// Kernels of a program as translation units that compile once per level. Each holds those headers
+/// of the prelude that it needs.
+std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix,
+                                      Tiles tiles);
 
 /// The unit that ties kernels and runtime together.
 SourceFile write_model(const ModelDescription& model);
 
-/// What stands in front of and behind the kernels of a translation unit: the prelude and namespaces.
-std::string kernel_prologue();
+/// What stands in front of and behind the kernels of a translation unit: the headers that `kernels`
+/// use, and namespaces.
+std::string kernel_prologue(std::string_view kernels, Tiles tiles);
 std::string kernel_epilogue();
 
 }  // namespace ingot

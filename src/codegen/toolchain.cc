@@ -92,6 +92,7 @@ std::vector<std::string> Builder::flags(const Toolchain& toolchain, CpuLevel lev
                                     "-fvisibility=hidden",
                                     "-fno-exceptions",
                                     "-fno-rtti",
+                                    "-ffunction-sections",
                                     "-fno-asynchronous-unwind-tables",
                                     "-fno-math-errno",
                                     "-fno-trapping-math",
@@ -116,11 +117,23 @@ Status Builder::run(const std::vector<std::string>& arguments, std::string_view 
   if (options_.cancel != nullptr && options_.cancel->load()) {
     return cancelled(doing, ": interrupted");
   }
-  if (result.output.find("No space left on device") != std::string::npos) {
-    return resource_exhausted(doing, ": the disk is full", first_lines(result.output));
+  for (const std::string_view full :
+       {"No space left on device", "Disk quota exceeded", "File too large"}) {
+    if (result.output.find(full) != std::string::npos) {
+      return resource_exhausted(doing, ": the disk or a limit of file sizes is full",
+                                first_lines(result.output));
+    }
   }
   return toolchain_error(doing, ": ", options_.toolchain.version, " ended with ", result.exit_code,
                          first_lines(result.output));
+}
+
+Status Builder::check_made(const std::filesystem::path& output, std::string_view doing) const {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(output, failed);
+  if (!failed && size > 0) return ok();
+  return toolchain_error(doing, ": ", options_.toolchain.command,
+                         " ended as if all were well but wrote nothing");
 }
 
 Result<std::filesystem::path> Builder::compile(const SourceFile& source, CpuLevel level) const {
@@ -156,6 +169,7 @@ Result<std::filesystem::path> Builder::compile(const SourceFile& source, CpuLeve
     arguments.push_back(more);
   }
   TRY_STATUS(run(arguments, concat("compiling ", source.name)));
+  TRY_STATUS(check_made(object, concat("compiling ", source.name)));
 
   if (!options_.cache.empty()) {
     TRY(const MappedFile made, MappedFile::open(object));
@@ -166,6 +180,16 @@ Result<std::filesystem::path> Builder::compile(const SourceFile& source, CpuLeve
     (void)static_cast<bool>(write_atomically(cached, entry));
   }
   return object;
+}
+
+Status Builder::add_tiles(const std::vector<CpuLevel>& levels,
+                          std::vector<std::filesystem::path>& objects) const {
+  for (CpuLevel level : levels) {
+    const std::string name = concat("tiles_", info(level).prelude_namespace, ".o");
+    TRY_STATUS(write_atomically(options_.directory / name, resource(name)));
+    objects.push_back(options_.directory / name);
+  }
+  return ok();
 }
 
 Result<std::filesystem::path> Builder::embed(const std::filesystem::path& bytes) const {
@@ -210,7 +234,8 @@ Status Builder::link(const std::vector<std::filesystem::path>& objects,
         std::string("-lpthread"), std::string("-lc"), std::string("-lgcc")}) {
     arguments.push_back(more);
   }
-  return run(arguments, "linking");
+  TRY_STATUS(run(arguments, "linking"));
+  return check_made(output, "linking");
 }
 
 Status Builder::archive(const std::vector<std::filesystem::path>& objects,

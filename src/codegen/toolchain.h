@@ -38,6 +38,10 @@ class Builder {
   /// Errors: toolchain with the compiler's first lines; resource_exhausted; cancelled.
   Result<std::filesystem::path> compile(const SourceFile& source, CpuLevel level) const;
 
+  /// Appends the objects with the bodies of tiles for these levels; linking keeps what is used.
+  Status add_tiles(const std::vector<CpuLevel>& levels,
+                   std::vector<std::filesystem::path>& objects) const;
+
   /// An object that holds a file's bytes as `ingot_weights`, aligned to 4096.
   Result<std::filesystem::path> embed(const std::filesystem::path& bytes) const;
 
@@ -55,6 +59,7 @@ class Builder {
  private:
   Result<std::filesystem::path> runtime() const;
   Status run(const std::vector<std::string>& arguments, std::string_view doing) const;
+  Status check_made(const std::filesystem::path& output, std::string_view doing) const;
 
   Options options_;
 };

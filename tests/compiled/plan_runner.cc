@@ -83,7 +83,7 @@ Status PlanBatch::build(CpuLevel level) {
       }
     }
     units.push_back({concat("unit", first, ".cc"),
-                     concat(kernel_prologue(), text, kernel_epilogue())});
+                     concat(kernel_prologue(text, Tiles::in_each_unit), text, kernel_epilogue())});
   }
   std::vector<std::filesystem::path> objects(units.size());
   std::vector<std::optional<Error>> errors(units.size());

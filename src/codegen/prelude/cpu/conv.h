@@ -110,6 +110,12 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
   }
 }
 
+#ifdef INGOT_TILES_ELSEWHERE
+[[gnu::visibility("hidden")]] void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
+                                                 MultiplyTile multiply, i64 width, const f32* x,
+                                                 const f32* w, Start start, f32* tile,
+                                                 f32* windows);
+#else
 // The tables are filled by functions of their own, not inlined, because they are the same for every
 // convolution of a translation unit and cost little beside the sums they serve.
 
@@ -155,10 +161,9 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 
 /// One tile of `height` rows by `multiply`, an instance for panels of `width`: pixels m .. m +
 /// count of a part of a panel.
-[[maybe_unused, gnu::noinline]] static void convolve_tile(const ConvShape& s, i64 m, i64 count,
-                                                          i64 height, MultiplyTile multiply,
-                                                          i64 width, const f32* x, const f32* w,
-                                                          Start start, f32* tile, f32* windows) {
+INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
+                              MultiplyTile multiply, i64 width, const f32* x, const f32* w,
+                              Start start, f32* tile, f32* windows) {
   const f32* rows[kTapTable * kTallestTile];
   const Pixel first = pixel_at(s, x, m);
   const i64 run = s.kw * s.c, taps = s.kh * s.kw;
@@ -180,6 +185,7 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
     }
   }
 }
+#endif
 
 template <i64 kWidth, class NT, class Epilogue, class Initial>
 [[maybe_unused]] static void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_end,

@@ -84,6 +84,11 @@ constexpr i64 kTileRowsAliased = 8;
 /// hardware's own prefetchers ask for it.
 constexpr i64 kPrefetchSteps = 16;
 
+/// How functions that may be compiled elsewhere are declared where they have their bodies.
+#ifndef INGOT_TILE
+#define INGOT_TILE [[maybe_unused, gnu::noinline]] static
+#endif
+
 /// Where the accumulators of a tile start.
 enum class Start { zero, tile };
 
@@ -125,11 +130,17 @@ INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b,
 }
 
 /// Sums into tile [MR, NV * W], from zero or from what the tile holds. Not inlined: one body serves
-/// every matmul and convolution of a translation unit, and no epilogue can spoil its register
-/// allocation.
+/// every matmul and convolution, and no epilogue can spoil its register allocation. Because the
+/// bodies are the same for every model, they may be compiled once and for all: with
+/// INGOT_TILES_ELSEWHERE they are only declared, and tiles.cc has them.
+#ifdef INGOT_TILES_ELSEWHERE
 template <i64 MR, i64 NV, i64 kWidth>
-[[maybe_unused, gnu::noinline]] static void multiply_tile(const f32* const* rows, i64 taps, i64 k,
-                                                          const f32* b, Start start, f32* tile) {
+[[gnu::visibility("hidden")]] void multiply_tile(const f32* const* rows, i64 taps, i64 k,
+                                                 const f32* b, Start start, f32* tile);
+#else
+template <i64 MR, i64 NV, i64 kWidth>
+INGOT_TILE void multiply_tile(const f32* const* rows, i64 taps, i64 k, const f32* b, Start start,
+                              f32* tile) {
   vf32 acc[MR][NV];
   INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
@@ -141,6 +152,7 @@ template <i64 MR, i64 NV, i64 kWidth>
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) store(tile + (i * NV + j) * W, acc[i][j]);
   }
 }
+#endif
 
 /// A whole tile from zero, handed to the epilogue from the registers. For short sums, where the way
 /// through memory would show; has a body of its own for every epilogue.
