@@ -187,13 +187,23 @@ INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
 }
 #endif
 
-template <i64 kWidth, class NT, class Epilogue, class Initial>
-[[maybe_unused]] static void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_end,
-                                            i64 panel_begin, i64 panel_end, NT n, const f32* x,
-                                            const f32* w, Epilogue& epilogue, Initial& initial) {
+/// Pixels [pixel_begin, pixel_end) of panels [panel_begin, panel_end); tiles go to `finish`, and
+/// begin as `begin` leaves them (null: zero).
+#ifdef INGOT_TILES_ELSEWHERE
+template <i64 kWidth>
+[[gnu::visibility("hidden")]] void convolve_block(const ConvShape& s, i64 pixel_begin,
+                                                  i64 pixel_end, i64 panel_begin, i64 panel_end,
+                                                  i64 n, const f32* x, const f32* w,
+                                                  FinishTile finish, const void* epilogue,
+                                                  StartTile begin, const void* initial);
+#else
+template <i64 kWidth>
+INGOT_TILE void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_end, i64 panel_begin,
+                               i64 panel_end, i64 n, const f32* x, const f32* w, FinishTile finish,
+                               const void* epilogue, StartTile begin, const void* initial) {
   constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
-  constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
   static_assert(MR <= kTallestTile);
+  const Start start = begin == nullptr ? Start::zero : Start::tile;
   const bool aliased = s.x_pixel_stride * s.stride_w % 1024 == 0;
   alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   f32 windows[MR * kWindowSize];
@@ -203,10 +213,10 @@ template <i64 kWidth, class NT, class Epilogue, class Initial>
     if (pixel_end - pixel_begin == 1) {
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
-        if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
+        if (begin != nullptr) begin(initial, 1, column, kSingle, n, tile);
         convolve_tile(s, pixel_begin, 1, 1, multiply_tile<1, kSingle, kWidth>, kWidth, x,
-                      panel_w + part, kStart, tile, windows);
-        finish_tile(pixel_begin, 1, column, kSingle, n, tile, epilogue);
+                      panel_w + part, start, tile, windows);
+        finish(epilogue, pixel_begin, 1, column, kSingle, n, tile);
       }
       continue;
     }
@@ -215,14 +225,15 @@ template <i64 kWidth, class NT, class Epilogue, class Initial>
       for (i64 m = pixel_begin, height; m < pixel_end; m += height) {
         height = tile_height<MR>(pixel_end - m, aliased);
         const i64 count = height < pixel_end - m ? height : pixel_end - m;
-        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
+        if (begin != nullptr) begin(initial, height, column, NV, n, tile);
         convolve_tile(s, m, count, height, tall_tile<MR, NV, kWidth>(height), kWidth, x,
-                      panel_w + part, kStart, tile, windows);
-        finish_tile(m, count, column, NV, n, tile, epilogue);
+                      panel_w + part, start, tile, windows);
+        finish(epilogue, m, count, column, NV, n, tile);
       }
     }
   }
 }
+#endif
 
 /// Pixels [pixel_begin, pixel_end) of panels [panel_begin, panel_end); see the head of this file.
 template <class NT, class Epilogue, class Initial = FromZero>
@@ -232,7 +243,8 @@ INGOT_FN void conv2d(const ConvShape& s, i64 pixel_begin, i64 pixel_end, i64 pan
   if (pixel_begin >= pixel_end) return;
   with_panel_width(n, [&](auto width) INGOT_LAMBDA {
     convolve_block<decltype(width)::value>(s, pixel_begin, pixel_end, panel_begin, panel_end, n, x,
-                                           w, epilogue, initial);
+                                           w, finish_tile_with<Epilogue>, &epilogue,
+                                           start_tile_with<Initial>(), &initial);
   });
 }
 

@@ -154,28 +154,6 @@ INGOT_TILE void multiply_tile(const f32* const* rows, i64 taps, i64 k, const f32
 }
 #endif
 
-/// A whole tile from zero, handed to the epilogue from the registers. For short sums, where the way
-/// through memory would show; has a body of its own for every epilogue.
-template <i64 MR, i64 NV, i64 kWidth, class Epilogue>
-[[maybe_unused, gnu::noinline]] static void multiply_and_finish(const f32* const* rows, i64 k,
-                                                                const f32* b, i64 m, i64 column,
-                                                                Epilogue& epilogue) {
-  vf32 acc[MR][NV];
-  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
-    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) acc[i][j] = vf32{};
-  }
-  accumulate<kWidth>(rows, 1, k, b, acc);
-  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
-    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) epilogue(m + i, column + j * W, acc[i][j], W);
-  }
-}
-
-/// Whether sums of k terms are short: only where that is known at compile time.
-template <class KT>
-constexpr bool kIsShort = false;
-template <i64 kK>
-constexpr bool kIsShort<Lit<kK>> = kK <= 256;
-
 /// Rows in the lower tile of a panel whose tallest has kRows.
 template <i64 kRows>
 constexpr i64 kHalfRows = kRows / 2 > 1 ? kRows / 2 : kRows;
@@ -216,6 +194,33 @@ template <class Epilogue>
   }
 }
 
+// Loops over tiles are the same for every epilogue, so they call it through a pointer, a tile at a
+// time, and are compiled once.
+
+/// finish_tile for the epilogue behind the pointer, and start_tile likewise.
+typedef void (*FinishTile)(const void* epilogue, i64 m, i64 count, i64 column, i64 vectors, i64 n,
+                           const f32* tile);
+typedef void (*StartTile)(const void* initial, i64 height, i64 column, i64 vectors, i64 n,
+                          f32* tile);
+
+/// What a forwarding reference refers to.
+template <class T>
+struct Referred {
+  typedef T type;
+};
+template <class T>
+struct Referred<T&> {
+  typedef T type;
+};
+
+template <class Epilogue>
+[[maybe_unused]] static void finish_tile_with(const void* epilogue, i64 m, i64 count, i64 column,
+                                              i64 vectors, i64 n, const f32* tile) {
+  typedef typename Referred<Epilogue>::type Functor;
+  finish_tile(m, count, column, vectors, n, tile,
+              *const_cast<Functor*>(static_cast<const Functor*>(epilogue)));
+}
+
 /// The default of `initial`: all accumulators start at zero.
 struct FromZero {};
 
@@ -230,14 +235,38 @@ template <class Initial>
   }
 }
 
+template <class Initial>
+[[maybe_unused]] static void start_tile_from(const void* initial, i64 height, i64 column,
+                                             i64 vectors, i64 n, f32* tile) {
+  typedef typename Referred<Initial>::type Functor;
+  start_tile(height, column, vectors, n, tile,
+             *const_cast<Functor*>(static_cast<const Functor*>(initial)));
+}
+/// Null where accumulators start at zero.
+template <class Initial>
+INGOT_FN StartTile start_tile_with() {
+  if constexpr (kSame<typename Referred<Initial>::type, FromZero>) {
+    return nullptr;
+  } else {
+    return start_tile_from<Initial>;
+  }
+}
+
 /// Rows [0, total) of A, which are rows m0 .. of the result, times panels [panel_begin, panel_end).
-template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
-[[maybe_unused]] static void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end, KT k,
-                                            NT n, const f32* a, i64 a_stride, const f32* b,
-                                            Epilogue& epilogue, Initial& initial) {
+#ifdef INGOT_TILES_ELSEWHERE
+template <i64 kWidth>
+[[gnu::visibility("hidden")]] void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end,
+                                                  i64 k, i64 n, const f32* a, i64 a_stride,
+                                                  const f32* b, FinishTile finish,
+                                                  const void* epilogue, StartTile begin,
+                                                  const void* initial);
+#else
+template <i64 kWidth>
+INGOT_TILE void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end, i64 k, i64 n,
+                               const f32* a, i64 a_stride, const f32* b, FinishTile finish,
+                               const void* epilogue, StartTile begin, const void* initial) {
   constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
-  constexpr Start kStart = kSame<Initial, FromZero> ? Start::zero : Start::tile;
-  constexpr bool kFused = kIsShort<KT> && kStart == Start::zero;
+  const Start start = begin == nullptr ? Start::zero : Start::tile;
   const bool aliased = a_stride % 1024 == 0;
   alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   const f32* rows[MR];
@@ -248,9 +277,9 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
       rows[0] = a;
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
-        if constexpr (kStart == Start::tile) start_tile(1, column, kSingle, n, tile, initial);
-        multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, kStart, tile);
-        finish_tile(m0, 1, column, kSingle, n, tile, epilogue);
+        if (begin != nullptr) begin(initial, 1, column, kSingle, n, tile);
+        multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, start, tile);
+        finish(epilogue, m0, 1, column, kSingle, n, tile);
       }
       continue;
     }
@@ -260,19 +289,14 @@ template <i64 kWidth, class KT, class NT, class Epilogue, class Initial>
         height = tile_height<MR>(total - m, aliased);
         const i64 count = height < total - m ? height : total - m;
         for (i64 i = 0; i < height; ++i) rows[i] = a + (i < count ? m + i : total - 1) * a_stride;
-        if (kFused && count == MR && part + NV * W <= columns) {
-          if constexpr (kFused) {
-            multiply_and_finish<MR, NV, kWidth>(rows, k, panel_b + part, m0 + m, column, epilogue);
-          }
-          continue;
-        }
-        if constexpr (kStart == Start::tile) start_tile(height, column, NV, n, tile, initial);
-        tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, kStart, tile);
-        finish_tile(m0 + m, count, column, NV, n, tile, epilogue);
+        if (begin != nullptr) begin(initial, height, column, NV, n, tile);
+        tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, start, tile);
+        finish(epilogue, m0 + m, count, column, NV, n, tile);
       }
     }
   }
 }
+#endif
 
 /// Calls body with Lit<panel_width(n)>, whether n is known at compile time or not.
 template <i64 kN, class Body>
@@ -295,7 +319,9 @@ INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k,
   if (m_begin >= m_end) return;
   with_panel_width(n, [&](auto width) INGOT_LAMBDA {
     multiply_block<decltype(width)::value>(m_begin, m_end - m_begin, panel_begin, panel_end, k, n,
-                                           a + m_begin * a_stride, a_stride, b, epilogue, initial);
+                                           a + m_begin * a_stride, a_stride, b,
+                                           finish_tile_with<Epilogue>, &epilogue,
+                                           start_tile_with<Initial>(), &initial);
   });
 }
 
@@ -321,7 +347,8 @@ INGOT_FN void gemm_produced(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_e
       const i64 count = m_end - m < scratch_rows ? m_end - m : scratch_rows;
       for (i64 i = 0; i < count; ++i) produce(m + i, scratch + i * stride);
       multiply_block<decltype(width)::value>(m, count, panel_begin, panel_end, k, n, scratch,
-                                             stride, b, epilogue, initial);
+                                             stride, b, finish_tile_with<Epilogue>, &epilogue,
+                                             start_tile_with<Initial>(), &initial);
     }
   });
 }

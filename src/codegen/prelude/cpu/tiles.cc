@@ -18,6 +18,14 @@ inline namespace INGOT_LEVEL {
   template void multiply_tile<1, kRowVectors<kWidth>, kWidth>(const f32* const*, i64, i64,       \
                                                               const f32*, Start, f32*);
 
+#define INGOT_BLOCKS(kWidth)                                                                     \
+  template void multiply_block<kWidth>(i64, i64, i64, i64, i64, i64, const f32*, i64,            \
+                                       const f32*, FinishTile, const void*, StartTile,           \
+                                       const void*);                                             \
+  template void convolve_block<kWidth>(const ConvShape&, i64, i64, i64, i64, i64, const f32*,    \
+                                       const f32*, FinishTile, const void*, StartTile,           \
+                                       const void*);
+
 #define INGOT_HALF_TILE(kWidth)                                                                  \
   template void multiply_tile<kHalfRows<kTileRows<kTileVectors<kWidth>>>, kTileVectors<kWidth>,  \
                               kWidth>(const f32* const*, i64, i64, const f32*, Start, f32*);
@@ -26,6 +34,10 @@ INGOT_TILES(16)
 INGOT_TILES(32)
 INGOT_TILES(48)
 INGOT_TILES(64)
+INGOT_BLOCKS(16)
+INGOT_BLOCKS(32)
+INGOT_BLOCKS(48)
+INGOT_BLOCKS(64)
 // At v1 the tallest tile has three rows, and half of it is all of it.
 #if INGOT_LEVEL_NUMBER != 1
 INGOT_HALF_TILE(16)
