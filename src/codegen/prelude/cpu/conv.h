@@ -97,16 +97,27 @@ INGOT_FN bool is_row_inside(const ConvShape& s, i64 ih) {
   return ih >= 0 && ih < s.h;
 }
 
+/// Copies n floats, or zeros where `from` is null.
+INGOT_FN void copy_floats(const f32* from, f32* to, i64 n) {
+  for (i64 i = 0; i < n; i += W) {
+    const vf32 v = from == nullptr ? vf32{} : load_partial(from + i, n - i);
+    store_partial(to + i, v, n - i);
+  }
+}
+
 /// Copies a window to [KH, KW * C]; zeros outside the picture.
 INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
-  const i64 left = p.iw < 0 ? -p.iw : 0, right = s.w - p.iw < s.kw ? s.w - p.iw : s.kw;
-  for (i64 kh = 0; kh < s.kh; ++kh, to += s.kw * s.c) {
+  const i64 first = p.iw < 0 ? -p.iw : 0, last = s.w - p.iw < s.kw ? s.w - p.iw : s.kw;
+  const i64 left = first * s.c, right = last * s.c, run = s.kw * s.c;
+  for (i64 kh = 0; kh < s.kh; ++kh, to += run) {
     const i64 ih = p.ih + kh * s.dilation_h;
-    const bool inside = is_row_inside(s, ih) && left < right;
-    const f32* from = p.image + ih * s.x_row_stride + p.iw * s.c;
-    for (i64 i = 0; i < s.kw * s.c; ++i) {
-      to[i] = inside && i >= left * s.c && i < right * s.c ? from[i] : 0.0f;
+    if (!is_row_inside(s, ih) || left >= right) {
+      copy_floats(nullptr, to, run);
+      continue;
     }
+    copy_floats(nullptr, to, left);
+    copy_floats(p.image + ih * s.x_row_stride + p.iw * s.c + left, to + left, right - left);
+    copy_floats(nullptr, to + right, run - right);
   }
 }
 
