@@ -71,12 +71,13 @@ function(ingot_link target deps libs)
   target_link_libraries(${target} PUBLIC ${deps} ${libs} ingot_settings)
 endfunction()
 
-# ingot_library(NAME [SOURCES a.cc b.cc] [DEPS base ...] [LIBS fmt::fmt ...]
+# ingot_library(NAME [NO_TESTS] [SOURCES a.cc b.cc] [DEPS base ...] [LIBS fmt::fmt ...]
 #               [TEST_LIBS ...] [TEST_DEPS ...])
 #   Makes ingot_NAME from a sorted list of sources (none: a library of headers), linked with the
-#   layers ingot_DEPS and foreign LIBS; the folder's *_test.cc become ingot_NAME_test.
+#   layers ingot_DEPS and foreign LIBS; the folder's *_test.cc become ingot_NAME_test, but for
+#   NO_TESTS.
 function(ingot_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS;TEST_LIBS;TEST_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_TESTS" "" "SOURCES;DEPS;LIBS;TEST_LIBS;TEST_DEPS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "ingot_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -95,7 +96,7 @@ function(ingot_library name)
   endif()
 
   file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc")
-  if(tests AND INGOT_TESTS)
+  if(tests AND INGOT_TESTS AND NOT arg_NO_TESTS)
     ingot_test(${name}_test SOURCES ${tests} DEPS ${name} ${arg_TEST_DEPS} LIBS ${arg_TEST_LIBS})
   endif()
 endfunction()
