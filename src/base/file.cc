@@ -53,8 +53,8 @@ std::span<const std::byte> as_bytes(std::string_view text) {
 }  // namespace
 
 Error system_error(const fs::path& path, std::string_view verb, int error_number) {
-  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == ENOMEM ||
-                    error_number == EMFILE || error_number == ENFILE;
+  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG ||
+                    error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE;
   return Error{full ? Code::kResourceExhausted : Code::kIo,
                concat(path.string(), ": cannot ", verb, ": ", std::strerror(error_number)),
                {}};
@@ -108,6 +108,10 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
     return io_error(path.string(), ": cannot write: a folder has this name");
+  }
+  // Renaming over a device such as /dev/null would replace it.
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
+    return io_error(path.string(), ": cannot write: expected a new name or a regular file");
   }
   AtomicFile file;
   std::string name = path.string() + ".tmp-XXXXXX";

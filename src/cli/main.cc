@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, ingot::cli::on_interrupt);
   std::signal(SIGTERM, ingot::cli::on_interrupt);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
   try {
     return ingot::cli::run_program(argc, argv);
   } catch (const std::bad_alloc&) {

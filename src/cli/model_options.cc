@@ -1,6 +1,7 @@
 // cli/model_options.cc: parses options of models and compilations; compiles into the cache.
 #include "cli/model_options.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/file.h"
@@ -42,6 +43,38 @@ Result<Range> parse_range(const std::string& text, const std::string& all) {
   TRY(const int64_t hi, parse_size(first.substr(dots + 2), "--dim", all));
   if (lo > hi) return invalid_argument("--dim: expected LO <= HI, got '", all, "'");
   return Range{lo, hi};
+}
+
+std::filesystem::path sum_file(std::filesystem::path library) {
+  return library += ".sum";
+}
+
+/// Whether a library of the cache is there and has the hash that was written down for it.
+bool is_whole(const std::filesystem::path& library) {
+  const auto file = MappedFile::open(library);
+  const auto sum = read_text(sum_file(library));
+  return file && sum && *sum == to_text(hash_bytes(file->bytes()));
+}
+
+/// Adds what the model's other files are known by: name, size and time of the last change.
+Status add_other_files(Hasher& hasher, const std::filesystem::path& model,
+                       const ImportOptions& import) {
+  TRY(const ImportedModel imported, import_model_with_summary(model, import));
+  for (size_t k = 1; k < imported.files.size(); ++k) {
+    const ModelFile& file = imported.files[k];
+    std::error_code ignored;
+    const auto time = std::filesystem::last_write_time(file.path, ignored);
+    hasher.add_field(concat(file.path.string(), " ", file.bytes.size(), " ",
+                            time.time_since_epoch().count()));
+  }
+  return ok();
+}
+
+std::string pass_names() {
+  std::vector<std::string_view> names;
+  for (const Pass& row : pipeline()) names.push_back(row.name);
+  for (const Pass& row : closing_pipeline()) names.push_back(row.name);
+  return join(names, ", ");
 }
 
 constexpr std::string_view kDimForm = "NAME=VALUE, NAME=LO..HI or NAME=LO..HI,POINT,...";
@@ -141,6 +174,14 @@ Result<CompileOptions> CompileArguments::parse() const {
   if (!dump_after.empty() && dump_directory.empty()) {
     return invalid_argument("--dump-after: expected --dump-dir as well");
   }
+  for (const std::string& pass : dump_after) {
+    const auto named = [&](const Pass& row) { return row.name == pass; };
+    if (std::ranges::none_of(pipeline(), named) &&
+        std::ranges::none_of(closing_pipeline(), named)) {
+      return invalid_argument("--dump-after: expected one of the passes ", pass_names(), ", got '",
+                              pass, "'");
+    }
+  }
   options.updatable = updatable;
   options.threads = threads;
   options.keep_source = keep_source;
@@ -195,20 +236,23 @@ Result<std::filesystem::path> compiled(const std::filesystem::path& path,
   }
   hasher.add_field(to_text(Target{{host_level()}}));
   hasher.add_field(requested_compiler());
+  // Another build of this program may compile the model to something else.
+  if (const auto self = MappedFile::open("/proc/self/exe")) hasher.add(self->bytes());
+  // The dims given are those of the run; the library takes all that the model allows.
+  CompileArguments whole = arguments;
+  whole.dims.dims.clear();
+  TRY(const ImportOptions import, whole.dims.parse());
+  TRY_STATUS(add_other_files(hasher, path, import));
   std::error_code failed;
   std::filesystem::create_directories(cache / "models", failed);
   if (failed) return io_error(cache.string(), ": cannot be made: ", failed.message());
   const auto library = cache / "models" / concat(to_text(hasher.finish()), ".so");
-  if (std::filesystem::exists(library)) return library;
+  // Beside the library lies its hash: a damaged one is made again.
+  if (is_whole(library)) return library;
   double seconds = 0;
-  // The dims given are those of the run; the library takes all that the model allows.
-  CompileArguments whole = arguments;
-  whole.dims.dims.clear();
-  TRY_STATUS([&]() -> Status {
-    TRY(const auto report, compile_model(path, library, whole, &seconds));
-    (void)report;
-    return ok();
-  }());
+  TRY([[maybe_unused]] const auto report, compile_model(path, library, whole, &seconds));
+  TRY(const MappedFile made, MappedFile::open(library));
+  TRY_STATUS(write_atomically(sum_file(library), to_text(hash_bytes(made.bytes()))));
   return library;
 }
 

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 extern char** environ;
 
@@ -19,6 +21,8 @@ namespace {
 constexpr size_t kMostOutput = 64 * 1024;
 /// How often a cancel flag is looked at while the program is silent.
 constexpr int kPollMs = 20;
+/// How long a program that was asked to end may take to remove its temporary files.
+constexpr std::chrono::seconds kGrace(2);
 
 /// Closes a file descriptor when it goes.
 struct Descriptor {
@@ -48,11 +52,21 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
   if (!options.directory.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
   }
+  // A group of its own: a compiler driver is ended together with the programs that it started.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t reset;
+  sigemptyset(&reset);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) sigaddset(&reset, signal);
+  posix_spawnattr_setsigdefault(&attributes, &reset);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int failed = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   writer.close_now();
   if (failed != 0) {
@@ -60,12 +74,17 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
   }
 
   ProcessResult result;
-  bool cancelled_by_us = false;
+  std::optional<std::chrono::steady_clock::time_point> asked_to_end;
   char buffer[4096];
   for (;;) {
-    if (options.cancel != nullptr && options.cancel->load() && !cancelled_by_us) {
-      ::kill(child, SIGKILL);
-      cancelled_by_us = true;
+    if (options.cancel != nullptr && options.cancel->load()) {
+      const auto now = std::chrono::steady_clock::now();
+      if (!asked_to_end) {
+        asked_to_end = now;
+        ::kill(-child, SIGTERM);
+      } else if (now - *asked_to_end > kGrace) {
+        ::kill(-child, SIGKILL);
+      }
     }
     pollfd waiting{reader.fd, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, kPollMs);
@@ -79,7 +98,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (cancelled_by_us) return cancelled(arguments[0], ": cancelled");
+  if (asked_to_end) return cancelled(arguments[0], ": cancelled");
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -18,7 +18,7 @@ struct ProcessResult {
 
 struct ProcessOptions {
   std::filesystem::path directory;              // to run in; empty: the present one
-  const std::atomic<bool>* cancel = nullptr;    // when it turns true the program is killed
+  const std::atomic<bool>* cancel = nullptr;    // when it turns true the program is ended
 };
 
 /// Runs `arguments[0]` (looked up in PATH) without a shell and without standard input.

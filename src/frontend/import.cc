@@ -68,7 +68,7 @@ Result<ImportedModel> import_model_with_summary(const std::filesystem::path& pat
   if (folder.empty()) folder = ".";
   TRY(ImportedModel model,
       add_note(onnx::import_onnx(owner->bytes(), owner, folder, options), name));
-  model.files.insert(model.files.begin(), {path, owner->bytes()});
+  model.files.insert(model.files.begin(), {path, owner->bytes(), owner});
   return model;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,10 +59,11 @@ struct ModelSummary {
   std::vector<UnimplementedNode> unsupported;  // every one, not the first alone
 };
 
-/// A file that constants of the graph are slices of, mapped as long as the graph lives.
+/// A file that constants of the graph may be slices of; `owner` keeps it mapped.
 struct ModelFile {
   std::filesystem::path path;
   std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
 };
 
 struct ImportedModel {

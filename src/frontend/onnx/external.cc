@@ -180,10 +180,11 @@ Result<ExternalSlice> ExternalFiles::slice(const TensorProto& tensor, uint64_t s
   return ExternalSlice{file->owner, file->bytes.subspan(offset, size_bytes)};
 }
 
-std::vector<std::pair<std::filesystem::path, std::span<const std::byte>>> ExternalFiles::mapped()
-    const {
-  std::vector<std::pair<std::filesystem::path, std::span<const std::byte>>> all;
-  for (const auto& [location, file] : files_) all.emplace_back(folder_ / location, file.bytes);
+std::vector<std::pair<std::filesystem::path, ExternalSlice>> ExternalFiles::mapped() const {
+  std::vector<std::pair<std::filesystem::path, ExternalSlice>> all;
+  for (const auto& [location, file] : files_) {
+    all.emplace_back(folder_ / location, ExternalSlice{file.owner, file.bytes});
+  }
   return all;
 }
 

@@ -33,7 +33,7 @@ class ExternalFiles {
   Result<ExternalSlice> slice(const TensorProto& tensor, uint64_t size_bytes);
 
   /// Every file that was mapped.
-  std::vector<std::pair<std::filesystem::path, std::span<const std::byte>>> mapped() const;
+  std::vector<std::pair<std::filesystem::path, ExternalSlice>> mapped() const;
 
  private:
   struct File {

@@ -240,7 +240,9 @@ Result<ImportedModel> Importer::run() {
   graph_.compact();
   summarize();
   ImportedModel imported{std::move(graph_), std::move(summary_), {}};
-  for (const auto& [path, bytes] : external_.mapped()) imported.files.push_back({path, bytes});
+  for (const auto& [path, slice] : external_.mapped()) {
+    imported.files.push_back({path, slice.bytes, slice.owner});
+  }
   return imported;
 }
 
