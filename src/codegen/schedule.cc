@@ -550,6 +550,10 @@ Kernel schedule(Region& region, std::string name, std::vector<std::string> prove
     std::vector<Axis> axes;
     std::vector<Output> outputs;
     Space(region, group).build(axes, outputs);
+    // Without elements there is nothing to store, and what stands in front of the loops may read
+    // from tensors that are empty too.
+    const auto is_empty = [](const Axis& axis) { return axis.extent.is_int(0); };
+    if (std::ranges::any_of(axes, is_empty)) continue;
     Nest nest(region, std::move(axes), std::move(outputs), numbers);
     for (Stmt& stmt : nest.build()) kernel.body.push_back(std::move(stmt));
   }
