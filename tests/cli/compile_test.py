@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""compile_test.py: every way to write a compiled model, and names that would break generated code."""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+import onnx_bytes as onnx
+from program import DIGITS, FINE, ProgramTest, npy
+
+# Names that end comments and strings, escape line ends, are trigraphs, keywords, formats, markup.
+HOSTILE = ['"', "'", "*/", "/*", "//", "\\", "a\\", "a\nb", "a\r\nb", "\t", "??/", "??/\n", '"); }',
+           "%s%n%d", "{}", "#include", "int", "x y", " ", "\x01\x7f", "é𝄞", "a/b", "../a", "$PATH",
+           "`id`", "R\"(", ")\"", "\\u000a", "#", "n" * 10000]
+
+
+class Emit(ProgramTest):
+    def test_weights(self):
+        """Each way to keep weights gives the same results."""
+        for mode in ("auto", "embedded", "separate", "stripped"):
+            with self.subTest(mode):
+                library = self.compiled(None, f"{mode}.so", "--weights", mode)
+                self.assertEqual((self.out / f"{mode}.so.weights").exists(), mode == "separate")
+                self.run_dense(library)
+
+    def test_stripped_weights_need_the_model(self):
+        path = self.model()
+        library = self.compiled(path, "model.so", "--weights", "stripped")
+        # The model's file is looked for beside the artefact.
+        shutil.copy(path, self.out)
+        path.unlink()
+        self.run_dense(library)
+        (self.out / path.name).write_bytes(onnx.dense(graph="other"))
+        done = self.ingot("run", library, "--random", "1")
+        self.assertNotEqual(done.status, FINE)
+        self.assertIn(path.name, done.err)
+
+    def test_updatable(self):
+        for mode in ("embedded", "separate"):
+            self.run_dense(self.compiled(None, "model.so", "--updatable", "--weights", mode))
+
+    def test_several_levels(self):
+        library = self.compiled(None, "model.so", "--cpu", "x86-64", "--cpu", "x86-64-v3", "--cpu",
+                                "x86-64-v4")
+        target = self.good("inspect", library, "--json").json["target"]
+        for level in ("x86-64", "x86-64-v3", "x86-64-v4"):
+            self.assertIn(level, target)
+        self.run_dense(library)
+        self.run_dense(self.compiled(None, "plain.so", "--cpu", "x86-64"))
+
+    def test_static_library(self):
+        """Linked into a program in C that knows nothing but the header."""
+        self.compiled(None, "model.a", "--emit", "static")
+        self.assertTrue((self.out / "model.h").exists())
+        main = self.out / "main.c"
+        main.write_text("""#include "model.h"
+        #include <stdio.h>
+        int main(void) {
+          const struct ingot_model_api* api = ingot_model_v1();
+          struct ingot_model* model = 0;
+          if (api->open(0, &model) != 0) { puts(api->last_error()); return 1; }
+          printf("%s %u\\n", api->describe(model)->name, api->describe(model)->input_count);
+          api->close(model);
+          return 0;
+        }
+        """)
+        program = self.out / "program"
+        subprocess.run(["gcc", str(main), str(self.out / "model.a"), "-o", str(program), "-lm",
+                        "-lpthread"], check=True)
+        text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(text, "graph 1\n")
+
+    def test_source_project(self):
+        """Built by cmake without Ingot, it computes the same."""
+        for mode in ("embedded", "separate"):
+            with self.subTest(mode):
+                project, build = self.out / mode, self.folder / f"build_{mode}"
+                self.good("compile", self.model(), "-o", project, "--emit", "source", "--weights",
+                          mode)
+                # Neither optimised nor for long: what counts is that it builds and runs.
+                for command in (["cmake", "-S", project, "-B", build,
+                                 "-DCMAKE_CXX_FLAGS=-Werror"],
+                                ["cmake", "--build", build, "-j", "2"]):
+                    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+                if mode == "separate":
+                    side = next(project.glob("*.weights"))
+                    shutil.copy(side, build / side.name)
+                self.run_dense(build / "model.so")
+
+    def test_selfcontained(self):
+        library = self.compiled(DIGITS, "digits.so")
+        text = subprocess.run(["readelf", "-dW", "--dyn-syms", str(library)], check=True,
+                              capture_output=True, text=True).stdout
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
+        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libpthread.so.0",
+                                      "ld-linux-x86-64.so.2"})
+        exported = [line.split()[-1] for line in text.splitlines()
+                    if re.search(r" (GLOBAL|WEAK) +DEFAULT +\d+ ", line)]
+        self.assertEqual(exported, ["ingot_model_v1"])
+        self.assertNotRegex(text, r"TEXTREL|RPATH|RUNPATH|INIT_ARRAY")
+        self.assertNotIn(str(self.folder).encode(), library.read_bytes())
+
+    def test_same_bytes_twice(self):
+        for number, arguments in enumerate(([], ["--weights", "separate"], ["--threads", "1"])):
+            first = self.compiled(DIGITS, f"a{number}.so", *arguments).read_bytes()
+            # Without the objects of the first time.
+            shutil.rmtree(self.folder / "cache")
+            (self.out / f"a{number}.so").rename(self.out / "first.so")
+            self.assertEqual(self.compiled(DIGITS, f"a{number}.so", *arguments).read_bytes(), first)
+
+    def test_report_and_sources(self):
+        report, sources = self.out / "report.json", self.out / "sources"
+        done = self.good("compile", DIGITS, "-o", self.out / "digits.so", "--report", report,
+                         "--keep-source", sources, "--json")
+        keys = {"output", "kernels", "seconds", "weight_bytes", "code_bytes", "workspace"}
+        self.assertLessEqual(keys, set(done.json))
+        self.assertLessEqual({"import", "passes", "codegen", "toolchain", "tuning", "write",
+                              "total"}, set(done.json["seconds"]))
+        self.assertIn('"passes"', report.read_text())
+        self.assertIn("model.cc", [path.name for path in sources.iterdir()])
+
+
+class Passes(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.pictures = self.folder / "pictures.npy"
+        npy(self.pictures, [1, 1, 32, 32], [(k % 37) / 37 for k in range(1024)])
+
+    def names(self):
+        report = self.out / "report.json"
+        self.good("compile", DIGITS, "-o", self.out / "digits.so", "--report", report)
+        names = []
+        for name in re.findall(r'"name": "(?!prepare_)(\w+)"', report.read_text()):
+            if name not in names:
+                names.append(name)
+        self.assertIn("canonicalize", names)
+        return names
+
+    def test_disabled(self):
+        """The model means the same without any of them; legalize and fuse's rows are needed."""
+        expected = None
+        for name in [None, *self.names()]:
+            with self.subTest(name):
+                library = self.out / "digits.so"
+                extra = ["--disable-pass", name] if name else []
+                done = self.ingot("compile", DIGITS, "-o", library, *extra)
+                self.assertEqual(done.status, FINE, done.err)
+                done = self.good("run", library, "--input",
+                                 f"{self.input_name(library)}={self.pictures}", "--json")
+                values = done.json["outputs"][0]["values"][0]
+                expected = expected or values
+                # Probabilities in fp32: other orders of summation, some units of 6e-8.
+                for got, wanted in zip(values, expected):
+                    self.assertAlmostEqual(got, wanted, delta=1e-5)
+
+    def input_name(self, library):
+        return self.good("inspect", library, "--json").json["inputs"][0]["name"]
+
+    def test_dumps(self):
+        names = self.names()
+        dumps = self.out / "dumps"
+        extra = [word for name in names for word in ("--dump-after", name)]
+        self.good("compile", DIGITS, "-o", self.out / "digits.so", *extra, "--dump-dir", dumps)
+        files = {path.name for path in dumps.iterdir()}
+        self.assertLessEqual({f"{name}.txt" for name in names}, files)
+        self.assertIn("conv", (dumps / "canonicalize.txt").read_text())
+
+
+class Names(ProgramTest):
+    def test_hostile_names(self):
+        """As names of inputs, outputs, dims, nodes, weights and the graph."""
+        for name in HOSTILE:
+            with self.subTest(name=name[:40]):
+                text = onnx.dense(x="x" + name, y="y" + name, w="w" + name, node_name=name,
+                                  graph=name, batch="b" + name)
+                library = self.out / "model.so"
+                self.good("compile", self.model(text), "-o", library, "--updatable",
+                          "--keep-source", self.out / "sources")
+                seen = self.good("inspect", library, "--json").json
+                self.assertEqual(seen["inputs"][0]["name"], "x" + name)
+                self.assertEqual(seen["outputs"][0]["name"], "y" + name)
+                done = self.good("run", library, "--random", "1", "--output-dir", self.out / "npy")
+                for line in (self.out / "sources").glob("*.cc"):
+                    longest = max(map(len, line.read_text().splitlines()))
+                    self.assertLess(longest, 40000)
+                self.assertTrue(done.out)
+                shutil.rmtree(self.out / "npy")
+
+    def test_one_name_for_all(self):
+        """Values, nodes, dims and the graph have names of their own."""
+        text = onnx.dense(x="model", y="main", w="run", node_name="model", graph="model",
+                          batch="model")
+        self.good("run", self.compiled(self.model(text)), "--random", "1")
+
+    def test_metadata(self):
+        text = onnx.model([onnx.node("Relu", ["x"], ["y"])], [onnx.value_info("x", [2])],
+                          [onnx.value_info("y", [2])],
+                          metadata=[(name, name) for name in HOSTILE])
+        path = self.model(text)
+        self.good("run", self.compiled(path), "--random", "1")
+        self.assertEqual(self.good("inspect", path, "--json").json["metadata"],
+                         {name: name for name in HOSTILE})
+
+
+if __name__ == "__main__":
+    unittest.main()
