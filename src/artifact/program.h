@@ -34,6 +34,12 @@ struct KernelArgs {
   void* scratch;  // this worker's own, aligned to 64; KernelInfo::scratch_bytes long
 };
 
+/// Operand k as elements of type T.
+template <class T>
+inline T* operand(const KernelArgs& args, u32 k) {
+  return static_cast<T*>(args.values[k]);
+}
+
 /// Runs work units [begin, end) of one step. Units are independent of each other.
 using KernelFn = void (*)(const KernelArgs& args, i64 begin, i64 end);
 
@@ -65,6 +71,14 @@ struct RoutineTensor {
   i32 dtype;  // ONNX TensorProto numbering
   u32 rank;
   const i64* dims;
+};
+/// A tensor of a custom operator's C function; mirrors ingot/custom.h.
+struct CustomTensor {
+  const char* name;
+  i32 dtype;
+  i32 rank;
+  const i64* dims;
+  void* data;
 };
 
 /// One step of a program. Steps run in order; a kernel's units are split over the threads.

@@ -505,6 +505,10 @@ class Compilation {
     if (keeps_prepare()) prepare_sources = write_kernels(prepare_, "prepare_", tiles());
     TRY_STATUS(keep_sources(model_source, prepare_sources));
     if (options_.emit == EmitKind::source) {
+      if (!options_.custom_sources.empty() || !options_.custom_objects.empty()) {
+        return unsupported("--emit source: custom operators that are C functions are not written "
+                           "into the project yet");
+      }
       std::vector<SourceFile> all = kernel_sources_;
       all.insert(all.end(), prepare_sources.begin(), prepare_sources.end());
       TRY_STATUS(write_project(output_, model, model_source, all, weights_path_,
@@ -513,6 +517,7 @@ class Compilation {
       return ok();
     }
     const Builder build = builder("main");
+    TRY(const auto custom, custom_objects(build));
     Jobs jobs;
     jobs.add(model_source, CpuLevel::v1);
     for (CpuLevel level : options_.target.levels) {
@@ -521,6 +526,7 @@ class Compilation {
     TRY(auto objects, jobs.run(build, threads_));
     objects.insert(objects.end(), objects_.begin(), objects_.end());
     TRY_STATUS(build.add_tiles(options_.target.levels, objects));
+    objects.insert(objects.end(), custom.begin(), custom.end());
     report_.seconds.toolchain += seconds_since(start);
 
     const auto before_link = Clock::now();
@@ -548,6 +554,26 @@ class Compilation {
     report_.seconds.write += seconds_since(before_link);
     stage("done", 1);
     return ok();
+  }
+
+  /// What custom operators bring to the link.
+  Result<std::vector<std::filesystem::path>> custom_objects(const Builder& build) const {
+    std::vector<std::filesystem::path> objects;
+    for (const SourceFile& source : options_.custom_sources) {
+      TRY(objects.emplace_back(), build.compile_c(source));
+    }
+    for (const auto& object : options_.custom_objects) {
+      std::error_code failed;
+      objects.push_back(std::filesystem::absolute(object, failed));
+      if (!std::filesystem::is_regular_file(objects.back(), failed)) {
+        return io_error("custom operators: ", object.string(), ": no such file");
+      }
+      if (options_.emit == EmitKind::static_library && object.extension() == ".a") {
+        return unsupported("custom operators: ", object.string(),
+                           ": a static library takes objects in, no other library; link it beside");
+      }
+    }
+    return objects;
   }
 
   Status keep_sources(const SourceFile& model, const std::vector<SourceFile>& prepare) const {

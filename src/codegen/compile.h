@@ -51,6 +51,8 @@ struct CompileOptions {
   bool verify = false;             // the graph after every pass
   std::string model_hash;          // hex, of the model file
   std::function<std::optional<ConstantSource>(const ConstantData&)> source_of;  // stripped
+  std::vector<SourceFile> custom_sources;            // C units of custom operators
+  std::vector<std::filesystem::path> custom_objects;  // objects and static libraries of them
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(std::string_view stage, double fraction)> progress;
 };

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/resources.h"
+#include "ops/custom.h"
 #include "ops/fusion.h"
 
 namespace ingot {
@@ -305,6 +306,10 @@ class ModelWriter {
       const PlannedStep& step = plan.steps[k];
       if (step.routine == nullptr) continue;
       const Node& node = plan.graph.node(step.node);
+      if (const auto* custom = node.op.as<ops::Custom>()) {
+        write_custom(plan, node, *custom, concat(name, "_routine", k));
+        continue;
+      }
       out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) int ", step.routine->symbol,
                 "(RoutineArgs& args, const RoutineTensor* inputs);");
       out_.block(concat("int ", name, "_routine", k, "(RoutineArgs& args)"), [&] {
@@ -330,6 +335,47 @@ class ModelWriter {
     }
   }
 
+  /// A routine around the C function of a custom operator.
+  void write_custom(const ProgramPlan& plan, const Node& node, const ops::Custom& op,
+                    const std::string& routine) {
+    out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) int ", op.function,
+              "(const CustomTensor*, i32, const CustomTensor*, i32, const char**);");
+    out_.block(concat("int ", routine, "(RoutineArgs& args)"), [&] {
+      out_.line("[[maybe_unused]] const i64* symbols = args.symbols;");
+      std::vector<ValueId> operands = node.inputs;
+      operands.insert(operands.end(), node.outputs.begin(), node.outputs.end());
+      Exprs all;
+      for (ValueId value : operands) {
+        const Exprs& dims = plan.graph.tensor(value).dims;
+        all.insert(all.end(), dims.begin(), dims.end());
+      }
+      declare_symbols(plan, all);
+      std::vector<std::string> rows;
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const TensorType& type = plan.graph.tensor(operands[i]);
+        std::vector<std::string> dims;
+        for (const Expr& dim : type.dims) dims.push_back(cpu_dim(dim));
+        if (dims.empty()) dims.push_back("0");
+        out_.line("const i64 dims", i, "[] = {", join(dims, ", "), "};");
+        rows.push_back(concat("{", quote(plan.graph.value(operands[i]).name), ", ",
+                              info(type.dtype).onnx, ", ", type.rank(), ", dims", i,
+                              ", args.values[", i, "]}"));
+      }
+      out_.line("if (args.allocate_outputs(args.run) == 0) return 6;  // resource exhausted");
+      out_.block("const CustomTensor tensors[] =", [&] {
+        for (const std::string& row : rows) out_.line(row, ",");
+      }, ";");
+      out_.line("const int status = ", op.function, "(tensors, ", node.inputs.size(), ", tensors + ",
+                node.inputs.size(), ", ", node.outputs.size(), ", args.error);");
+      out_.line("return status < 0 || status > 11 ? 10 : status;  // what is no status is a mistake");
+    });
+  }
+
+  static std::string routine_label(const ProgramPlan& plan, const PlannedStep& step) {
+    const auto* custom = plan.graph.node(step.node).op.as<ops::Custom>();
+    return custom != nullptr ? custom->function : std::string(step.routine->symbol);
+  }
+
   void write_steps(const ProgramPlan& plan, std::string_view name) {
     if (plan.steps.empty()) return;
     for (size_t k = 0; k < plan.steps.size(); ++k) {
@@ -340,8 +386,7 @@ class ModelWriter {
       for (size_t k = 0; k < plan.steps.size(); ++k) {
         const PlannedStep& s = plan.steps[k];
         const bool routine = s.routine != nullptr;
-        const std::string label =
-            routine ? std::string(s.routine->symbol) : plan.kernels[s.kernel].name;
+        const std::string label = routine ? routine_label(plan, s) : plan.kernels[s.kernel].name;
         out_.line("{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
                   routine ? std::string("nullptr") : concat(name, "_work", s.kernel), ", ",
                   routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ", s.kernel,
@@ -552,7 +597,7 @@ std::string kernel_prologue(std::string_view kernels, Tiles tiles) {
     if (needed) all += pasted(concat("prelude/cpu/", header.name));
   }
   return all + "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
-               "inline namespace INGOT_LEVEL {\n";
+               "using ingot::artifact::operand;\ninline namespace INGOT_LEVEL {\n";
 }
 
 std::string kernel_epilogue() { return "\n}  // namespace INGOT_LEVEL\n}  // namespace ingot_cpu\n"; }

@@ -192,6 +192,19 @@ Status Builder::add_tiles(const std::vector<CpuLevel>& levels,
   return ok();
 }
 
+Result<std::filesystem::path> Builder::compile_c(const SourceFile& source) const {
+  std::error_code failed;
+  std::filesystem::create_directories(options_.directory / "include/ingot", failed);
+  TRY_STATUS(write_atomically(options_.directory / "include/ingot/custom.h",
+                              resource("include/ingot/custom.h")));
+  TRY_STATUS(write_atomically(options_.directory / source.name, source.text));
+  const std::string object = concat(source.name, ".o");
+  TRY_STATUS(run({options_.toolchain.command, "-x", "c", "-std=gnu11", "-O2", "-fPIC",
+                  "-fvisibility=hidden", "-Iinclude", "-c", source.name, "-o", object},
+                 concat("compiling ", source.name)));
+  return options_.directory / object;
+}
+
 Result<std::filesystem::path> Builder::embed(const std::filesystem::path& bytes) const {
   const std::string text = concat(
       ".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n.hidden ingot_weights\n"
@@ -224,6 +237,7 @@ Status Builder::link(const std::vector<std::filesystem::path>& objects,
                                         "-Wl,-z,now",
                                         "-Wl,-z,relro",
                                         "-Wl,-z,noexecstack",
+                                        "-Wl,-z,defs",
                                         "-s",
                                         "-o",
                                         output.string()};

@@ -42,6 +42,10 @@ class Builder {
   Status add_tiles(const std::vector<CpuLevel>& levels,
                    std::vector<std::filesystem::path>& objects) const;
 
+  /// Compiles a unit in C that may include ingot/custom.h, for the baseline; the object's path.
+  /// Errors: as compile.
+  Result<std::filesystem::path> compile_c(const SourceFile& source) const;
+
   /// An object that holds a file's bytes as `ingot_weights`, aligned to 4096.
   Result<std::filesystem::path> embed(const std::filesystem::path& bytes) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,19 @@
 
 namespace ingot {
 
+/// A node of the model, for whoever brought its operator.
+struct CustomNode {
+  std::string_view domain;   // empty: ai.onnx
+  std::string_view op_type;
+  std::string name;          // as messages and provenance call it
+  std::vector<ValueId> inputs;               // all there
+  std::vector<std::string_view> outputs;     // names
+  std::map<std::string, Attribute> attributes;  // numbers, texts and lists of them
+};
+/// Adds to the graph what a node stands for; its outputs. Errors: unsupported makes the node a
+/// placeholder, any other ends the import.
+using BuildCustom = std::function<Result<std::vector<ValueId>>(Graph&, const CustomNode&)>;
+
 /// What the caller knows beyond the file.
 struct ImportOptions {
   /// Ranges of symbolic dims by name ("batch", or "INPUT.AXIS" for one without a name); a range of
@@ -23,6 +37,9 @@ struct ImportOptions {
   std::map<std::string, std::vector<std::optional<int64_t>>> shapes;
   /// Inputs that are constants from now on, by name.
   std::map<std::string, ConstantData> constants;
+  /// Operators that the format's reader does not know, by domain and name. They come before its own
+  /// operators, behind the model's functions.
+  std::map<std::pair<std::string, std::string>, BuildCustom> custom;
   /// Where external data of a model that came as bytes lies; for files it is their folder.
   std::filesystem::path folder;
 };

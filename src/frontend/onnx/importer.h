@@ -98,6 +98,10 @@ class Importer {
   Result<ValueIds> build_row(const NodeProto& node, const OpRow& row, int64_t opset,
                              const ValueIds& inputs,
                              std::span<const AttributeProto* const> attributes, const Frame& frame);
+  Result<ValueIds> build_custom(const NodeProto& node, const BuildCustom& build,
+                                const ValueIds& inputs,
+                                std::span<const AttributeProto* const> attributes,
+                                const Frame& frame);
   Result<ValueIds> call_function(const NodeProto& node, const FunctionProto& function,
                                  const ValueIds& inputs,
                                  std::span<const AttributeProto* const> attributes,

@@ -12,6 +12,28 @@ bool is_unknown(const Type& type) {
   return type.kind == Type::Kind::container && type.container.element == nullptr;
 }
 
+/// An attribute of a custom operator.
+Result<Attribute> custom_attribute(const AttributeProto& attribute) {
+  switch (attribute.type) {
+    case AttributeType::float_:
+      return Attribute(attribute.f);
+    case AttributeType::int_:
+      return Attribute(attribute.i);
+    case AttributeType::string:
+      return Attribute(std::string(attribute.s));
+    case AttributeType::floats:
+      return Attribute(attribute.floats);
+    case AttributeType::ints:
+      return Attribute(attribute.ints);
+    case AttributeType::strings:
+      return Attribute(
+          std::vector<std::string>(attribute.strings.begin(), attribute.strings.end()));
+    default:
+      return unsupported("attribute '", to_comment(attribute.name), "' of a custom operator: ",
+                         "expected numbers or text, got ", to_text(attribute.type));
+  }
+}
+
 }  // namespace
 
 Status Importer::count_node() {
@@ -128,6 +150,10 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
                          "' without importing it");
   }
   counts_[{std::string(domain), std::string(node.op_type), *opset}] += 1;
+  const auto custom = options_.custom.find({std::string(domain), std::string(node.op_type)});
+  if (custom != options_.custom.end()) {
+    return build_custom(node, custom->second, inputs, attributes, frame);
+  }
   if (!domain.empty()) {
     return unsupported("operators of domain '", to_comment(domain), "' are not known");
   }
@@ -172,6 +198,27 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
   for (const std::string_view name : context.unread_attributes()) {
     summary_.warnings.push_back(
         concat(describe(node), ": attribute '", to_comment(name), "' is not known and ignored"));
+  }
+  return outputs;
+}
+
+Result<ValueIds> Importer::build_custom(const NodeProto& node, const BuildCustom& build,
+                                        const ValueIds& inputs,
+                                        std::span<const AttributeProto* const> attributes,
+                                        const Frame& frame) {
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k].valid()) return unsupported("input ", k, " of a custom operator is left out");
+    if (is_unknown(graph_.type(inputs[k]))) return unsupported(kBlocked);
+  }
+  CustomNode custom{normal_domain(node.domain), node.op_type, provenance(node, frame), inputs,
+                    node.outputs, {}};
+  for (const AttributeProto* attribute : attributes) {
+    TRY(custom.attributes[std::string(attribute->name)], custom_attribute(*attribute));
+  }
+  TRY(ValueIds outputs, build(graph_, custom));
+  if (outputs.size() < node.outputs.size()) {
+    return invalid_model("expected ", node.outputs.size(), " outputs, the operator has ",
+                         outputs.size());
   }
   return outputs;
 }
