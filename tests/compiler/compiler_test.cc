@@ -1,4 +1,4 @@
-// codegen/api/compiler_api_test.cc: models in memory, custom operators and failures through the
+// tests/compiler/compiler_test.cc: models in memory, custom operators and failures through the
 // public face of the compiler; results are run.
 #include <gtest/gtest.h>
 
