@@ -213,8 +213,16 @@ class ElementEvaluator {
     return apply(e.kind(), e.dtype(), operands);
   }
 
-  void set_variable(VarId var, int64_t value) { variables_[var.value] = value; }
-  int64_t loads = 0;
+  /// Goes on to another element; set its variables afterwards.
+  void begin_element() {
+    reduced_.clear();
+    loads = 0;
+  }
+  void set_variable(VarId var, int64_t value) {
+    variables_[var.value] = value;
+    element_variables_.insert(var.value);
+  }
+  int64_t loads = 0;  // by this element
 
  private:
   Scalar evaluate_load(Expr e) {
@@ -228,7 +236,28 @@ class ElementEvaluator {
                                : make_integer(plane.integer(at), e.dtype());
   }
 
+  /// A reduction that depends on the element alone is computed once for it, as a kernel would.
   Scalar evaluate_reduce(Expr e) {
+    if (!depends_on_element_alone(e)) return run_reduce(e);
+    if (const auto found = reduced_.find(e.id()); found != reduced_.end()) return found->second;
+    const Scalar result = run_reduce(e);
+    reduced_.emplace(e.id(), result);
+    return result;
+  }
+
+  bool depends_on_element_alone(Expr reduce) {
+    const auto [found, is_new] = alone_.emplace(reduce.id(), true);
+    if (!is_new) return found->second;
+    std::set<uint32_t> bound(element_variables_);
+    std::set<uint32_t> used;
+    for_each(reduce, [&](Expr e) {
+      if (e.kind() == ExprKind::reduce) bound.insert(e.var().value);
+      if (e.kind() == ExprKind::index) used.insert(e.var().value);
+    });
+    return found->second = std::ranges::includes(bound, used);
+  }
+
+  Scalar run_reduce(Expr e) {
     Scalar sum = neutral(e.reduce_kind(), e.dtype());
     const int64_t extent = evaluate(e.operand(1)).integer;
     for (int64_t j = 0; j < extent; ++j) {
@@ -241,6 +270,9 @@ class ElementEvaluator {
   std::span<const Tensor> planes_;
   std::span<const int64_t> symbols_;
   std::unordered_map<uint32_t, int64_t> variables_;
+  std::set<uint32_t> element_variables_;
+  std::unordered_map<uint32_t, Scalar> reduced_;  // of this element, by expression
+  std::unordered_map<uint32_t, bool> alone_;      // by expression
 };
 
 /// Index variables for a space of `dims`, ready to be given values.
@@ -254,6 +286,7 @@ Exprs fresh_indices(ExprPool& pool, std::span<const Expr> dims) {
 void for_each_element(ElementEvaluator& evaluator, std::span<const Expr> index,
                       std::span<const int64_t> dims, const std::function<void(int64_t)>& fn) {
   for_each_index(dims, [&](int64_t position, std::span<const int64_t> at) {
+    evaluator.begin_element();
     // A variable over 0 <= i < 1 may have simplified to the constant 0.
     for (size_t a = 0; a < at.size(); ++a) {
       if (index[a].kind() == ExprKind::index) evaluator.set_variable(index[a].var(), at[a]);
@@ -327,7 +360,6 @@ std::vector<Tensor> run_elements(const Graph& graph, const Node& node, std::span
     CHECK(element.dtype() == wanted, def.name, ": lower of output ", output, " is ",
           element.dtype(), " instead of ", wanted);
     for_each_element(evaluator, index, result.dims(), [&](int64_t position) {
-      evaluator.loads = 0;
       store(result, position, evaluator.evaluate(element));
       if (terms != nullptr) *terms = std::max(*terms, static_cast<double>(evaluator.loads));
     });
