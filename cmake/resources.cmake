@@ -23,8 +23,9 @@ function(ingot_resources target)
       "ingot_resource_${number}:\n.incbin \"${path}\"\ningot_resource_${number}_end:\n.byte 0\n")
     string(APPEND declarations
       "extern \"C\" const char ingot_resource_${number}[], ingot_resource_${number}_end[];\n")
+    set(symbol "ingot_resource_${number}")
     string(APPEND rows
-      "    {\"${name}\", {ingot_resource_${number}, static_cast<size_t>(ingot_resource_${number}_end - ingot_resource_${number})}},\n")
+      "    {\"${name}\", {${symbol}, static_cast<size_t>(${symbol}_end - ${symbol})}},\n")
     math(EXPR number "${number} + 1")
   endforeach()
   string(APPEND assembly ".section .note.GNU-stack,\"\",@progbits\n")

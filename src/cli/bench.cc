@@ -106,11 +106,12 @@ Json profile_json(const StepTimes& steps, const Probe& probe) {
   Json rows = Json::array();
   for (const auto& [number, row] : steps.rows) {
     const auto runs = static_cast<double>(row.runs);
-    Json entry = {{"step", number}, {"name", row.name}, {"nodes", row.nodes}, {"ms", row.ms / runs}};
+    Json entry = {
+        {"step", number}, {"name", row.name}, {"nodes", row.nodes}, {"ms", row.ms / runs}};
     if (row.flops > 0) {
       const double gflops = row.flops / row.ms / 1e6, gbs = row.bytes / row.ms / 1e6;
-      const double bound = std::min(probe.fma_gflops, probe.read_gbs * row.flops /
-                                                          std::max(row.bytes, 1.0));
+      const double bound =
+          std::min(probe.fma_gflops, probe.read_gbs * row.flops / std::max(row.bytes, 1.0));
       entry["gflops"] = gflops;
       entry["gbs"] = gbs;
       entry["roofline_percent"] = 100 * gflops / bound;
@@ -208,12 +209,13 @@ Result<int> run(const Options& options) {
     return 0;
   }
   const Json& l = json["latency"];
-  print(fmt::format("latency ms: min {:.4f}, median {:.4f}, p90 {:.4f}, p99 {:.4f} over {} runs\n"
-                    "throughput {:.1f} per s, {} threads, {} at a time; opened in {:.2f} ms, first "
-                    "run {:.3f} ms\nprobe: {:.0f} GFLOP/s, {:.1f} GB/s\n",
-                    l["min"].get<double>(), l["median"].get<double>(), l["p90"].get<double>(),
-                    l["p99"].get<double>(), times.size(), json["throughput_per_s"].get<double>(),
-                    threads, lanes, load_ms, first_run_ms, probe.fma_gflops, probe.read_gbs));
+  print(
+      fmt::format("latency ms: min {:.4f}, median {:.4f}, p90 {:.4f}, p99 {:.4f} over {} runs\n"
+                  "throughput {:.1f} per s, {} threads, {} at a time; opened in {:.2f} ms, first "
+                  "run {:.3f} ms\nprobe: {:.0f} GFLOP/s, {:.1f} GB/s\n",
+                  l["min"].get<double>(), l["median"].get<double>(), l["p90"].get<double>(),
+                  l["p99"].get<double>(), times.size(), json["throughput_per_s"].get<double>(),
+                  threads, lanes, load_ms, first_run_ms, probe.fma_gflops, probe.read_gbs));
   if (options.profile) {
     for (const Json& row : json["profile"]) {
       print(fmt::format("{:8.4f} ms  {:<20} {}\n", row["ms"].get<double>(),

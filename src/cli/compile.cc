@@ -17,18 +17,15 @@ struct Options {
 
 Json seconds_json(const CompileReport& report, double import) {
   const CompileSeconds& s = report.seconds;
-  return {{"import", import},       {"passes", s.passes}, {"codegen", s.codegen},
+  return {{"import", import},         {"passes", s.passes}, {"codegen", s.codegen},
           {"toolchain", s.toolchain}, {"tuning", 0.0},      {"write", s.write},
           {"total", s.total + import}};
 }
 
 Json summary_json(const CompileReport& report, double import) {
-  return {{"output", report.output.string()},
-          {"kernels", report.kernels},
-          {"seconds", seconds_json(report, import)},
-          {"weight_bytes", report.weight_bytes},
-          {"code_bytes", report.code_bytes},
-          {"workspace", report.workspace}};
+  return {{"output", report.output.string()},        {"kernels", report.kernels},
+          {"seconds", seconds_json(report, import)}, {"weight_bytes", report.weight_bytes},
+          {"code_bytes", report.code_bytes},         {"workspace", report.workspace}};
 }
 
 Json report_json(const CompileReport& report, double import) {

@@ -41,8 +41,8 @@ Finding cache() {
 
 Result<int> run(bool json) {
   std::vector<Finding> findings = {compiler(requested_compiler(), true), cache()};
-  findings.push_back({"processor", true,
-                      concat(info(host_level()).name, ", ", available_cpus(), " processors")});
+  findings.push_back(
+      {"processor", true, concat(info(host_level()).name, ", ", available_cpus(), " processors")});
   Json all = Json::array();
   std::string text;
   bool good = true;

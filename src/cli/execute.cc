@@ -86,7 +86,8 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
     TRY(given, read_set(options.set, ports));
   }
   for (const std::string& text : options.inputs) {
-    // A name may hold '=', a file's name behind it seldom does: the first split that names an input.
+    // A name may hold '=', a file's name behind it seldom does: the first split that names an
+    // input.
     size_t at = text.find('=');
     while (at != std::string::npos &&
            std::ranges::find(ports, text.substr(0, at), &InputPort::name) == ports.end()) {

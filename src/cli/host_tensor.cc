@@ -23,8 +23,8 @@ Result<HostTensor> read_raw(const std::filesystem::path& path, std::string_view 
   }
   TRY(const MappedFile file, MappedFile::open(path));
   HostTensor tensor{parsed.tensor.dtype, *dims, {}};
-  const auto size = static_cast<size_t>(count_of(*dims)) *
-                    static_cast<size_t>(bits(tensor.dtype) / 8);
+  const auto size =
+      static_cast<size_t>(count_of(*dims)) * static_cast<size_t>(bits(tensor.dtype) / 8);
   if (file.size_bytes() != size) {
     return invalid_argument(path.string(), ": expected ", size, " bytes for ", type, ", got ",
                             file.size_bytes());
@@ -53,7 +53,8 @@ Result<HostTensor> read_pb(const std::filesystem::path& path) {
   TRY(MappedFile file, MappedFile::open(path));
   const auto owner = std::make_shared<const MappedFile>(std::move(file));
   TRY(const onnx::TensorProto proto, add_note(onnx::read_tensor(owner->text()), path.string()));
-  TRY(const ConstantData data, add_note(onnx::decode_tensor(proto, {owner, nullptr}), path.string()));
+  TRY(const ConstantData data,
+      add_note(onnx::decode_tensor(proto, {owner, nullptr}), path.string()));
   return HostTensor{data.dtype, data.dims, {data.bytes.begin(), data.bytes.end()}};
 }
 
@@ -69,11 +70,13 @@ Result<HostTensor> read_tensor_file(std::string_view text) {
     if (suffix == ".bin") return read_raw(path, rest);
     if (suffix == ".png" || suffix == ".jpg" || suffix == ".jpeg") return read_picture(path, rest);
     if (!rest.empty()) {
-      return invalid_argument(path.string(), ": expected nothing behind the name, got '", rest, "'");
+      return invalid_argument(path.string(), ": expected nothing behind the name, got '", rest,
+                              "'");
     }
     return suffix == ".npy" ? read_npy(path) : read_pb(path);
   }
-  return invalid_argument("'", text, "': expected a .npy, .pb, .bin:DTYPE[DIMS], .png or .jpg file");
+  return invalid_argument("'", text,
+                          "': expected a .npy, .pb, .bin:DTYPE[DIMS], .png or .jpg file");
 }
 
 HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random) {

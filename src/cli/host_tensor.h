@@ -35,10 +35,10 @@ Result<std::map<std::string, HostTensor>> read_npz(const std::filesystem::path& 
 /// An ONNX TensorProto.
 Result<HostTensor> read_pb(const std::filesystem::path& path);
 
-/// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb (default),
-/// bgr or gray; size=HxW (must match: nothing is resized); scale=S (a number or A/B), mean=M or
-/// M:M:M, std=S or S:S:S. Values are (pixel * scale - mean) / std, f32; u8 without any of the three.
-/// Errors: io, invalid_model for a damaged picture, invalid_argument for `how`.
+/// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb
+/// (default), bgr or gray; size=HxW (must match: nothing is resized); scale=S (a number or A/B),
+/// mean=M or M:M:M, std=S or S:S:S. Values are (pixel * scale - mean) / std, f32; u8 without any of
+/// the three. Errors: io, invalid_model for a damaged picture, invalid_argument for `how`.
 Result<HostTensor> read_picture(const std::filesystem::path& path, std::string_view how);
 
 /// "FILE" by its suffix, with what stands behind the file's name: FILE.bin:f32[2,3],

@@ -120,9 +120,10 @@ Json value_json(const ingot_value_info& info) {
 
 std::string value_text(std::string_view kind, const Json& value) {
   std::vector<std::string> dims;
-  for (const Json& dim : value["shape"]) dims.push_back(dim.is_string() ? dim.get<std::string>() : dim.dump());
-  return concat(kind, ": ", value["name"].get<std::string>(), ": ", value["dtype"].get<std::string>(),
-                "[", join(dims, ", "), "]\n");
+  for (const Json& dim : value["shape"])
+    dims.push_back(dim.is_string() ? dim.get<std::string>() : dim.dump());
+  return concat(kind, ": ", value["name"].get<std::string>(), ": ",
+                value["dtype"].get<std::string>(), "[", join(dims, ", "), "]\n");
 }
 
 Result<int> inspect_artifact(const Options& options) {
@@ -173,8 +174,11 @@ Result<int> inspect_artifact(const Options& options) {
 
 Result<int> run(const Options& options) {
   TRY(const MappedFile file, MappedFile::open(options.path));
-  return file.text().starts_with("\x7f" "ELF") ? inspect_artifact(options)
-                                               : inspect_model(options);
+  return file.text().starts_with(
+             "\x7f"
+             "ELF")
+             ? inspect_artifact(options)
+             : inspect_model(options);
 }
 
 }  // namespace

@@ -81,8 +81,10 @@ Result<Layout> parse_layout(std::string_view how) {
       if (!h || !w) return invalid_argument("expected size=HxW, got '", word, "'");
       layout.size = {*h, *w};
     } else {
-      return invalid_argument("expected nchw, nhwc, rgb, bgr, gray, size=, scale=, mean= or std=, "
-                              "got '", word, "'");
+      return invalid_argument(
+          "expected nchw, nhwc, rgb, bgr, gray, size=, scale=, mean= or std=, "
+          "got '",
+          word, "'");
     }
   }
   return layout;
@@ -152,8 +154,8 @@ HostTensor arrange(const Picture& p, const Layout& layout) {
         *place = static_cast<std::byte>(pixel);
         continue;
       }
-      const float value = static_cast<float>((pixel * layout.scale - at(layout.mean, c)) /
-                                             at(layout.deviation, c));
+      const float value =
+          static_cast<float>((pixel * layout.scale - at(layout.mean, c)) / at(layout.deviation, c));
       std::memcpy(place, &value, sizeof(value));
     }
   }
@@ -169,7 +171,8 @@ Result<HostTensor> read_picture(const std::filesystem::path& path, std::string_v
   TRY(const Picture picture,
       add_note(png ? decode_png(file.text(), layout.gray) : decode_jpeg(file.text(), layout.gray),
                path.string()));
-  if (layout.size && (layout.size->first != picture.height || layout.size->second != picture.width)) {
+  if (layout.size &&
+      (layout.size->first != picture.height || layout.size->second != picture.width)) {
     return invalid_argument(path.string(), ": expected ", layout.size->first, "x",
                             layout.size->second, " pixels, got ", picture.height, "x",
                             picture.width);

@@ -49,12 +49,14 @@ std::string one_line(const HostTensor& tensor) {
 }
 
 Result<int> run(const Options& options) {
-  if (options.repeat < 1) return invalid_argument("--repeat: expected 1 or more, got ", options.repeat);
+  if (options.repeat < 1)
+    return invalid_argument("--repeat: expected 1 or more, got ", options.repeat);
   CompileArguments compile;
   compile.dims.shapes = options.inputs.dims.shapes;
   if (!options.extra_outputs.empty()) {
-    return unsupported("--output: this version adds no inner values to a compiled model; use "
-                       "ingot verify --every-value");
+    return unsupported(
+        "--output: this version adds no inner values to a compiled model; use "
+        "ingot verify --every-value");
   }
   TRY(const std::filesystem::path library, compiled(options.model, compile));
   ingot_open_options open = INGOT_INIT(ingot_open_options);
@@ -75,7 +77,8 @@ Result<int> run(const Options& options) {
     const auto start = std::chrono::steady_clock::now();
     TRY(outputs, execute(model, inputs, run_options));
     times_ms.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+            .count());
   }
   if (!options.profile.empty()) {
     TRY_STATUS(write_atomically(options.profile, Json{{"steps", profile.steps}}.dump(2) + "\n"));
@@ -92,12 +95,12 @@ Result<int> run(const Options& options) {
   for (uint32_t k = 0; k < outputs.size(); ++k) {
     const HostTensor& tensor = outputs[k];
     const std::string name = model.output(k).name;
-    Json entry = {{"name", name},
-                  {"dtype", std::string(to_text(tensor.dtype))},
-                  {"shape", tensor.dims}};
+    Json entry = {
+        {"name", name}, {"dtype", std::string(to_text(tensor.dtype))}, {"shape", tensor.dims}};
     text += concat(name, ": ", tensor.dtype, "[", join(tensor.dims, ", "), "]");
     if (!options.output_directory.empty()) {
-      const auto path = std::filesystem::path(options.output_directory) / (file_name(name) + ".npy");
+      const auto path =
+          std::filesystem::path(options.output_directory) / (file_name(name) + ".npy");
       TRY_STATUS(write_atomically(path, format_npy(tensor)));
       entry["file"] = path.string();
       text += concat(" in ", path.string());
@@ -109,8 +112,9 @@ Result<int> run(const Options& options) {
     listed.push_back(std::move(entry));
   }
   if (options.json) {
-    print(Json{{"outputs", listed},
-               {"latency", {{"min", times_ms.front()}, {"median", times_ms[times_ms.size() / 2]}}}});
+    print(
+        Json{{"outputs", listed},
+             {"latency", {{"min", times_ms.front()}, {"median", times_ms[times_ms.size() / 2]}}}});
   } else {
     print(text);
   }

@@ -10,40 +10,61 @@ namespace ingot {
 namespace {
 
 /// An expression longer than this gets a name, so that lines stay readable.
-constexpr size_t kLongText = 56;
+constexpr size_t kLongText = 44;
 /// Blocks of lanes that every level's vectors divide: W is 4, 8 or 16.
 constexpr int64_t kMostLanes = 16;
 
-bool is_leaf(Expr e) { return arity(e.kind()) == 0; }
+bool is_leaf(Expr e) {
+  return arity(e.kind()) == 0;
+}
 
-bool is_narrow_int(DType dtype) { return (is_int(dtype) && bits(dtype) < 32); }
+bool is_narrow_int(DType dtype) {
+  return (is_int(dtype) && bits(dtype) < 32);
+}
 
 /// `a op b` in C++ for kinds that have an operator.
 std::string_view operator_of(ExprKind kind, DType dtype) {
   switch (kind) {
-    case ExprKind::add: return "+";
-    case ExprKind::sub: return "-";
-    case ExprKind::mul: return "*";
-    case ExprKind::bit_and: return "&";
-    case ExprKind::bit_or: return "|";
-    case ExprKind::bit_xor: return "^";
-    case ExprKind::div: return is_float(dtype) ? "/" : "";
-    default: return "";
+    case ExprKind::add:
+      return "+";
+    case ExprKind::sub:
+      return "-";
+    case ExprKind::mul:
+      return "*";
+    case ExprKind::bit_and:
+      return "&";
+    case ExprKind::bit_or:
+      return "|";
+    case ExprKind::bit_xor:
+      return "^";
+    case ExprKind::div:
+      return is_float(dtype) ? "/" : "";
+    default:
+      return "";
   }
 }
 
 /// The prelude's name of a kind that is written as a call.
 std::string_view function_of(ExprKind kind) {
   switch (kind) {
-    case ExprKind::eq: return "equal";
-    case ExprKind::ne: return "not_equal";
-    case ExprKind::lt: return "less";
-    case ExprKind::le: return "less_equal";
-    case ExprKind::logical_and: return "mask_and";
-    case ExprKind::logical_or: return "mask_or";
-    case ExprKind::logical_xor: return "mask_xor";
-    case ExprKind::logical_not: return "mask_not";
-    default: return name(kind);
+    case ExprKind::eq:
+      return "equal";
+    case ExprKind::ne:
+      return "not_equal";
+    case ExprKind::lt:
+      return "less";
+    case ExprKind::le:
+      return "less_equal";
+    case ExprKind::logical_and:
+      return "mask_and";
+    case ExprKind::logical_or:
+      return "mask_or";
+    case ExprKind::logical_xor:
+      return "mask_xor";
+    case ExprKind::logical_not:
+      return "mask_not";
+    default:
+      return name(kind);
   }
 }
 
@@ -55,10 +76,14 @@ std::string combine(ReduceKind kind, DType dtype, const std::string& a, const st
       const std::string text = concat(a, op, b);
       return is_narrow_int(dtype) ? concat("decltype(", a, ")(", text, ")") : text;
     }
-    case ReduceKind::min: return concat("min(", a, ", ", b, ")");
-    case ReduceKind::max: return concat("max(", a, ", ", b, ")");
-    case ReduceKind::any: return concat("mask_or(", a, ", ", b, ")");
-    case ReduceKind::all: return concat("mask_and(", a, ", ", b, ")");
+    case ReduceKind::min:
+      return concat("min(", a, ", ", b, ")");
+    case ReduceKind::max:
+      return concat("max(", a, ", ", b, ")");
+    case ReduceKind::any:
+      return concat("mask_or(", a, ", ", b, ")");
+    case ReduceKind::all:
+      return concat("mask_and(", a, ", ", b, ")");
   }
   return {};
 }
@@ -74,8 +99,10 @@ std::string typed_literal(DType dtype, double real, int64_t integer) {
       }
       return single ? concat(format_number(static_cast<float>(real)), "f") : format_number(real);
     }
-    case DType::b8: return integer != 0 ? "true" : "false";
-    case DType::u64: return concat("u64(", static_cast<uint64_t>(integer), "u)");
+    case DType::b8:
+      return integer != 0 ? "true" : "false";
+    case DType::u64:
+      return concat("u64(", static_cast<uint64_t>(integer), "u)");
     default:
       if (integer == std::numeric_limits<int64_t>::min()) return "i64(-9223372036854775807 - 1)";
       return concat(cpu_type(dtype), "(", integer, ")");
@@ -88,16 +115,20 @@ std::string neutral(ReduceKind kind, DType dtype) {
   const int width = bits(dtype);
   const bool has_sign = is_signed(dtype);
   const int64_t lowest = has_sign ? -(int64_t{1} << (width - 2)) * 2 : 0;
-  const int64_t highest = has_sign ? -(lowest + 1)
-                          : width == 64 ? -1
-                                        : (int64_t{1} << width) - 1;
+  const int64_t highest = has_sign ? -(lowest + 1) : width == 64 ? -1 : (int64_t{1} << width) - 1;
   switch (kind) {
-    case ReduceKind::sum: return typed_literal(dtype, 0, 0);
-    case ReduceKind::product: return typed_literal(dtype, 1, 1);
-    case ReduceKind::min: return typed_literal(dtype, inf, highest);
-    case ReduceKind::max: return typed_literal(dtype, -inf, lowest);
-    case ReduceKind::any: return "false";
-    case ReduceKind::all: return "true";
+    case ReduceKind::sum:
+      return typed_literal(dtype, 0, 0);
+    case ReduceKind::product:
+      return typed_literal(dtype, 1, 1);
+    case ReduceKind::min:
+      return typed_literal(dtype, inf, highest);
+    case ReduceKind::max:
+      return typed_literal(dtype, -inf, lowest);
+    case ReduceKind::any:
+      return "false";
+    case ReduceKind::all:
+      return "true";
   }
   return {};
 }
@@ -115,14 +146,17 @@ std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
   const auto sub = [&](int k) { return scalar_dim(e.operand(k), overflow, leaf); };
   const auto positive = [&](int k) { return range_of(e.operand(k)).lo >= (k == 0 ? 0 : 1); };
   switch (e.kind()) {
-    case ExprKind::constant: return std::to_string(*e.as_int());
-    case ExprKind::symbol: return symbol_name(e);
+    case ExprKind::constant:
+      return std::to_string(*e.as_int());
+    case ExprKind::symbol:
+      return symbol_name(e);
     case ExprKind::add:
       if (overflow == DimOverflow::saturates && range_of(e.operand(1)).lo >= 0) {
         return concat("add_size(", sub(0), ", ", sub(1), ")");
       }
       return concat("(", sub(0), " + ", sub(1), ")");
-    case ExprKind::sub: return concat("(", sub(0), " - ", sub(1), ")");
+    case ExprKind::sub:
+      return concat("(", sub(0), " - ", sub(1), ")");
     case ExprKind::mul:
       if (overflow == DimOverflow::saturates && range_of(e).lo >= 0) {
         return concat("multiply_size(", sub(0), ", ", sub(1), ")");
@@ -136,28 +170,39 @@ std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
       }
       return concat(divide ? "floordiv" : "floormod", "(i64(", sub(0), "), i64(", sub(1), "))");
     }
-    case ExprKind::neg: return concat("-(", sub(0), ")");
+    case ExprKind::neg:
+      return concat("-(", sub(0), ")");
     case ExprKind::select:
       return concat("(", sub(0), " ? i64(", sub(1), ") : i64(", sub(2), "))");
-    case ExprKind::eq: return concat("(", sub(0), " == ", sub(1), ")");
-    case ExprKind::ne: return concat("(", sub(0), " != ", sub(1), ")");
-    case ExprKind::lt: return concat("(", sub(0), " < ", sub(1), ")");
-    case ExprKind::le: return concat("(", sub(0), " <= ", sub(1), ")");
-    case ExprKind::logical_and: return concat("(", sub(0), " && ", sub(1), ")");
-    case ExprKind::logical_or: return concat("(", sub(0), " || ", sub(1), ")");
-    case ExprKind::logical_not: return concat("!", sub(0));
+    case ExprKind::eq:
+      return concat("(", sub(0), " == ", sub(1), ")");
+    case ExprKind::ne:
+      return concat("(", sub(0), " != ", sub(1), ")");
+    case ExprKind::lt:
+      return concat("(", sub(0), " < ", sub(1), ")");
+    case ExprKind::le:
+      return concat("(", sub(0), " <= ", sub(1), ")");
+    case ExprKind::logical_and:
+      return concat("(", sub(0), " && ", sub(1), ")");
+    case ExprKind::logical_or:
+      return concat("(", sub(0), " || ", sub(1), ")");
+    case ExprKind::logical_not:
+      return concat("!", sub(0));
     case ExprKind::min:
     case ExprKind::max:
     case ExprKind::div:
     case ExprKind::fmod:
       return concat(name(e.kind()), "(i64(", sub(0), "), i64(", sub(1), "))");
-    default: return leaf(e);
+    default:
+      return leaf(e);
   }
 }
 
 }  // namespace
 
-std::string_view cpu_type(DType dtype) { return dtype == DType::b8 ? "u8" : to_text(dtype); }
+std::string_view cpu_type(DType dtype) {
+  return dtype == DType::b8 ? "u8" : to_text(dtype);
+}
 
 namespace {
 std::string no_leaf(Expr e) {
@@ -166,9 +211,13 @@ std::string no_leaf(Expr e) {
 }
 }  // namespace
 
-std::string cpu_dim(Expr expr) { return scalar_dim(expr, DimOverflow::wraps, no_leaf); }
+std::string cpu_dim(Expr expr) {
+  return scalar_dim(expr, DimOverflow::wraps, no_leaf);
+}
 
-std::string cpu_size(Expr expr) { return scalar_dim(expr, DimOverflow::saturates, no_leaf); }
+std::string cpu_size(Expr expr) {
+  return scalar_dim(expr, DimOverflow::saturates, no_leaf);
+}
 
 std::set<uint32_t> symbols_of(Expr expr) {
   std::set<uint32_t> found;
@@ -212,7 +261,8 @@ void CpuExprWriter::leave_vector() {
 
 bool CpuExprWriter::is_vector(Expr e) {
   if (as_scalar_) return false;
-  if (e.kind() == ExprKind::local) return locals_.at(LocalId(static_cast<uint32_t>(e.payload()))).vector;
+  if (e.kind() == ExprKind::local)
+    return locals_.at(LocalId(static_cast<uint32_t>(e.payload()))).vector;
   if (e.kind() == ExprKind::param) return params_.at(static_cast<uint32_t>(e.payload())).vector;
   if (e.kind() == ExprKind::index) return in_vector() && e.var() == vector_var_;
   if (is_leaf(e)) return false;
@@ -263,7 +313,9 @@ std::string CpuExprWriter::operand(Expr e, bool vector) {
   return concat("splat<W>(", inner, ")");
 }
 
-std::string CpuExprWriter::write_lanes(Expr e) { return operand(e, true); }
+std::string CpuExprWriter::write_lanes(Expr e) {
+  return operand(e, true);
+}
 
 std::string CpuExprWriter::literal(Expr e) {
   const DType dtype = compute_dtype(e.dtype());
@@ -275,15 +327,20 @@ std::string CpuExprWriter::literal(Expr e) {
 
 std::string CpuExprWriter::leaf(Expr e) {
   switch (e.kind()) {
-    case ExprKind::constant: return literal(e);
-    case ExprKind::symbol: return symbol_name(e);
+    case ExprKind::constant:
+      return literal(e);
+    case ExprKind::symbol:
+      return symbol_name(e);
     case ExprKind::index: {
       const std::string& var = vars_.at(e.var());
       return is_vector(e) ? concat("iota<W>(", var, ")") : var;
     }
-    case ExprKind::param: return params_.at(static_cast<uint32_t>(e.payload())).name;
-    case ExprKind::local: return locals_.at(LocalId(static_cast<uint32_t>(e.payload()))).name;
-    default: break;
+    case ExprKind::param:
+      return params_.at(static_cast<uint32_t>(e.payload())).name;
+    case ExprKind::local:
+      return locals_.at(LocalId(static_cast<uint32_t>(e.payload()))).name;
+    default:
+      break;
   }
   CHECK(false, "not a leaf: ", to_text(e));
   return {};
@@ -322,11 +379,10 @@ std::string CpuExprWriter::load(Expr e) {
   const auto as_value = [&](const std::string& loaded) {
     return buffer.dtype == DType::b8 ? concat("to_mask(", loaded, ")") : loaded;
   };
-  const std::string fill =
-      !predicate ? ""
-      : buffer.dtype == DType::b8  ? concat("u8(", write(otherwise), ")")
-      : buffer.dtype == DType::i64 ? concat("i64(", write(otherwise), ")")
-                                   : write(otherwise);
+  const std::string fill = !predicate                   ? ""
+                           : buffer.dtype == DType::b8  ? concat("u8(", write(otherwise), ")")
+                           : buffer.dtype == DType::i64 ? concat("i64(", write(otherwise), ")")
+                                                        : write(otherwise);
   if (!is_vector(e)) {
     const std::string at = write(offset);
     const std::string loaded =
@@ -347,10 +403,11 @@ std::string CpuExprWriter::load(Expr e) {
                    : concat("splat<W>(load<1>(", buffer.name, " + ", first_lane(offset), "))");
   } else if (stride && stride->is_int(1)) {
     const std::string at = concat(buffer.name, " + ", first_lane(offset));
-    loaded = lanes_.empty() ? concat("load(", at, ")")
-                            : concat("load_partial(", at, ", ", lanes_, ")");
+    loaded =
+        lanes_.empty() ? concat("load(", at, ")") : concat("load_partial(", at, ", ", lanes_, ")");
   } else if (stride) {
-    const std::string at = concat(buffer.name, " + ", first_lane(offset), ", ", first_lane(*stride));
+    const std::string at =
+        concat(buffer.name, " + ", first_lane(offset), ", ", first_lane(*stride));
     loaded = lanes_.empty() ? concat("load_strided(", at, ")")
                             : concat("load_strided_partial(", at, ", ", lanes_, ")");
   } else {
@@ -386,8 +443,11 @@ std::string CpuExprWriter::text(Expr e) {
     case ExprKind::param:
     case ExprKind::local:
       return leaf(e);
-    case ExprKind::load: return load(e);
-    case ExprKind::reduce: CHECK(false, "reductions are loops by now"); return {};
+    case ExprKind::load:
+      return load(e);
+    case ExprKind::reduce:
+      CHECK(false, "reductions are loops by now");
+      return {};
     case ExprKind::cast: {
       const Expr from = e.operand(0);
       const std::string inner = write(from);
@@ -433,7 +493,8 @@ std::string CpuExprWriter::text(Expr e) {
                       write(e.operand(1)), ")");
       }
       return call(e);
-    default: break;
+    default:
+      break;
   }
   const std::string_view op = operator_of(e.kind(), dtype);
   if (op.empty()) return call(e);
@@ -467,13 +528,14 @@ void CpuExprWriter::store(uint32_t number, Expr offset, Expr value, Expr predica
   if (predicate && is_vector(predicate)) {
     std::string mask = write(predicate);
     if (!lanes_.empty()) mask = concat("mask_and(", mask, ", first_lanes(", lanes_, "))");
-    out_.line("scatter_if(", buffer.name, ", ", operand(offset, true), ", ", what, ", ", mask, ");");
+    out_.line("scatter_if(", buffer.name, ", ", operand(offset, true), ", ", what, ", ", mask,
+              ");");
     return;
   }
   const std::string guard = predicate ? concat("if (", write(predicate), ") ") : "";
   if (stride && stride->is_int(1)) {
-    out_.line(guard, "store", partial, "(", buffer.name, " + ", first_lane(offset), ", ", what, rest,
-              ");");
+    out_.line(guard, "store", partial, "(", buffer.name, " + ", first_lane(offset), ", ", what,
+              rest, ");");
   } else if (stride && !stride->is_int(0)) {
     out_.line(guard, "store_strided", partial, "(", buffer.name, " + ", first_lane(offset), ", ",
               first_lane(*stride), ", ", what, rest, ");");
@@ -506,8 +568,8 @@ class KernelWriter {
       const std::string name = concat(to_identifier(buffer.name), "_", k);
       exprs_.name_buffer(k, name, buffer.dtype);
       const std::string_view constness = buffer.written ? "" : "const ";
-      out_.line("[[maybe_unused]] auto* ", buffer.written ? "" : "const ", name, " = static_cast<",
-                constness, cpu_type(buffer.dtype), "*>(args.values[", k, "]);");
+      out_.line("[[maybe_unused]] auto* ", name, " = operand<", constness, cpu_type(buffer.dtype),
+                ">(args, ", k, ");");
     }
     declare_symbols();
     // The parallel loops become one loop over units.
@@ -692,12 +754,18 @@ class KernelWriter {
 
   static std::string_view join_lanes(ReduceKind kind) {
     switch (kind) {
-      case ReduceKind::sum: return "reduce_add";
-      case ReduceKind::product: return "reduce_mul";
-      case ReduceKind::min: return "reduce_min";
-      case ReduceKind::max: return "reduce_max";
-      case ReduceKind::any: return "any";
-      case ReduceKind::all: return "all";
+      case ReduceKind::sum:
+        return "reduce_add";
+      case ReduceKind::product:
+        return "reduce_mul";
+      case ReduceKind::min:
+        return "reduce_min";
+      case ReduceKind::max:
+        return "reduce_max";
+      case ReduceKind::any:
+        return "any";
+      case ReduceKind::all:
+        return "all";
     }
     return {};
   }
@@ -752,7 +820,9 @@ class KernelWriter {
 
   void statement(const Alloc& alloc) {
     const std::string name = exprs_.fresh("row");
-    const int64_t elements = std::max<int64_t>(range_of(alloc.elements).hi, 1);
+    // Whole vectors, so that a partial access of one never reaches past the array's end.
+    const int64_t most = std::max<int64_t>(range_of(alloc.elements).hi, 1);
+    const int64_t elements = (most + kMostLanes - 1) / kMostLanes * kMostLanes;
     out_.line("alignas(64) ", cpu_type(alloc.dtype), " ", name, "[", elements, "];");
     exprs_.name_buffer(alloc.buffer, name, alloc.dtype);
   }

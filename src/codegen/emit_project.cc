@@ -15,7 +15,7 @@ constexpr std::string_view kRuntimePrefix = "artifact/";
 /// Flags as CMake wants them: one string, no warnings of ours.
 std::string flags_text(const Toolchain& toolchain, CpuLevel level) {
   std::vector<std::string> kept;
-  for (const std::string& flag : Builder::flags(toolchain, level)) {
+  for (const std::string& flag : ObjectBuilder::flags(toolchain, level)) {
     if (!flag.starts_with("-std=") && flag != "-fPIC") kept.push_back(flag);
   }
   return join(kept, ";");
@@ -44,14 +44,16 @@ std::string project_text(const ModelDescription& model, const std::vector<Source
   out.line("add_library(model SHARED model.cc ${runtime}", embedded ? " weights.S" : "", objects,
            ")");
   if (embedded) {
-    out.line("set_source_files_properties(weights.S PROPERTIES COMPILE_OPTIONS "
-             "\"-I${CMAKE_CURRENT_SOURCE_DIR}\" OBJECT_DEPENDS "
-             "${CMAKE_CURRENT_SOURCE_DIR}/weights.bin)");
+    out.line(
+        "set_source_files_properties(weights.S PROPERTIES COMPILE_OPTIONS "
+        "\"-I${CMAKE_CURRENT_SOURCE_DIR}\" OBJECT_DEPENDS "
+        "${CMAKE_CURRENT_SOURCE_DIR}/weights.bin)");
   }
   out.line("set_target_properties(model PROPERTIES PREFIX \"\")");
   out.line("target_include_directories(model PRIVATE . include)");
-  out.line("target_compile_options(model PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2;-fvisibility=hidden;"
-           "-fno-exceptions;-fno-rtti;-fno-threadsafe-statics>)");
+  out.line(
+      "target_compile_options(model PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2;-fvisibility=hidden;"
+      "-fno-exceptions;-fno-rtti;-fno-threadsafe-statics>)");
   out.line("target_link_options(model PRIVATE -nostdlib -Wl,-Bsymbolic)");
   out.line("target_link_libraries(model PRIVATE m pthread c gcc)");
   return out.take();

@@ -25,7 +25,9 @@ std::string size_text(Expr dim) {
   return concat("i64(", cpu_dim(dim), ")");
 }
 
-Expr product(ExprPool& pool, std::span<const Expr> dims) { return element_count(pool, dims); }
+Expr product(ExprPool& pool, std::span<const Expr> dims) {
+  return element_count(pool, dims);
+}
 
 /// The index of every value behind the template, from the template's own output to the root.
 struct Chain {
@@ -71,16 +73,19 @@ Chain follow(const Graph& body, ValueId from, Exprs index) {
 class TemplateWriter {
  public:
   TemplateWriter(const Graph& body, NodeId node, BufferNames names)
-      : body_(body), node_(body.node(node)), region_(body), pool_(body.pool()),
-        exprs_(out_, body.pool()), names_(names) {}
+      : body_(body),
+        node_(body.node(node)),
+        region_(body),
+        pool_(body.pool()),
+        exprs_(out_, body.pool()),
+        names_(names) {}
 
   EmittedKernel matmul(std::string_view name);
   EmittedKernel conv(std::string_view name);
 
  private:
   std::string function_head(std::string_view name) {
-    return concat("void ", name,
-                  "([[maybe_unused]] const KernelArgs& args, i64 begin, i64 end)");
+    return concat("void ", name, "([[maybe_unused]] const KernelArgs& args, i64 begin, i64 end)");
   }
 
   void declare_buffers() {
@@ -91,9 +96,8 @@ class TemplateWriter {
       const std::string name = concat(base, "_", k);
       exprs_.name_buffer(k, name, buffers[k].dtype);
       const std::string_view constness = buffers[k].written ? "" : "const ";
-      out_.line("[[maybe_unused]] auto* ", buffers[k].written ? "" : "const ", name,
-                " = static_cast<", constness, cpu_type(buffers[k].dtype), "*>(args.values[", k,
-                "]);");
+      out_.line("[[maybe_unused]] auto* ", name, " = operand<", constness,
+                cpu_type(buffers[k].dtype), ">(args, ", k, ");");
     }
   }
 
@@ -173,8 +177,8 @@ EmittedKernel TemplateWriter::matmul(std::string_view name) {
   const Expr panels = b.dims[b.dims.size() - 3];
   const Expr width = b.dims.back();
   // Without a batch in b all rows form one matrix.
-  const bool batched = element_count(pool_, std::span(b.dims).first(b.dims.size() - 3)) !=
-                       pool_.integer(1);
+  const bool batched =
+      element_count(pool_, std::span(b.dims).first(b.dims.size() - 3)) != pool_.integer(1);
   const size_t batch_rank = batched ? y.dims.size() - 2 : 0;
   const std::span<const Expr> batch_dims = std::span(y.dims).first(batch_rank);
   const std::span<const Expr> row_dims =
@@ -243,8 +247,7 @@ EmittedKernel TemplateWriter::matmul(std::string_view name) {
   EmittedKernel kernel;
   kernel.text = out_.take();
   kernel.units = batches * panels * blocks;
-  kernel.unit_ns =
-      max(floordiv(k_size * width * (2 * kRowBlock), kGflops), pool_.integer(1));
+  kernel.unit_ns = max(floordiv(k_size * width * (2 * kRowBlock), kGflops), pool_.integer(1));
   kernel.scratch_bytes = pool_.integer(0);
   return kernel;
 }

@@ -12,8 +12,8 @@ namespace ingot {
 struct EmittedKernel {
   std::string text;
   Expr units;
-  Expr unit_ns;        // i64
-  Expr scratch_bytes;  // per worker
+  Expr unit_ns;               // i64
+  Expr scratch_bytes;         // per worker
   double flops_per_unit = 0;  // of a full unit, where dims are constants; else 0
   double bytes_per_unit = 0;
 };

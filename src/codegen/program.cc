@@ -16,7 +16,9 @@ namespace {
 
 constexpr int64_t kConstantAlignment = 64;
 
-int64_t bytes_of(DType dtype) { return std::max(bits(dtype) / 8, 1); }
+int64_t bytes_of(DType dtype) {
+  return std::max(bits(dtype) / 8, 1);
+}
 
 /// What a region is called: its most telling op.
 std::string kind_name(const Graph& body) {
@@ -77,7 +79,10 @@ class Planner {
       if (k >= first_prepared_) {
         value.kind = PlannedValue::Kind::constant;
         value.base = static_cast<uint32_t>(plan_.constants.size());
-        PlannedConstant constant{input.name, {}, static_cast<int64_t>(k - first_prepared_), 0,
+        PlannedConstant constant{input.name,
+                                 {},
+                                 static_cast<int64_t>(k - first_prepared_),
+                                 0,
                                  value.bytes.as_int().value_or(0)};
         plan_.constants.push_back(std::move(constant));
       } else {
@@ -162,8 +167,8 @@ class Planner {
     value.kind = PlannedValue::Kind::constant;
     value.base = static_cast<uint32_t>(plan_.constants.size());
     value.bytes = bytes(graph().tensor(id));
-    plan_.constants.push_back({graph().value(id).name, data, -1, 0,
-                               static_cast<int64_t>(data.bytes.size())});
+    plan_.constants.push_back(
+        {graph().value(id).name, data, -1, 0, static_cast<int64_t>(data.bytes.size())});
     number_[id] = {add_value(std::move(value))};
   }
 

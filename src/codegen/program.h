@@ -20,9 +20,9 @@ struct PlannedKernel {
 /// Where a value lives; mirrors artifact::Value.
 struct PlannedValue {
   enum class Kind : uint8_t { arena, input, output, constant, alias, state } kind = Kind::arena;
-  uint32_t base = 0;    // alias: value; input, output: port; state: state number; constant: number
+  uint32_t base = 0;  // alias: value; input, output: port; state: state number; constant: number
   uint32_t plane = 0;
-  Expr bytes;           // of the value; none for planes of states
+  Expr bytes;  // of the value; none for planes of states
   uint32_t first_step = 0;
   uint32_t last_step = 0;
 };
@@ -31,31 +31,31 @@ struct PlannedStep {
   uint32_t kernel = 0;
   const RoutineInfo* routine = nullptr;  // instead of a kernel
   NodeId node;
-  std::vector<uint32_t> operands;        // value numbers
+  std::vector<uint32_t> operands;  // value numbers
   std::vector<std::string> provenance;
-  std::vector<SymbolId> defines;         // data-dependent symbols
+  std::vector<SymbolId> defines;  // data-dependent symbols
 };
 
 struct PlannedState {
-  size_t input = 0;              // graph input
-  std::string output_name;       // empty: the state is only read
+  size_t input = 0;         // graph input
+  std::string output_name;  // empty: the state is only read
   StateType type;
-  Expr appended;                 // tokens per run
+  Expr appended;                              // tokens per run
   uint32_t data = 0, table = 0, lengths = 0;  // values
 };
 
 /// A constant that kernels read: bytes known now, or output `prepared` of the prepare program.
 struct PlannedConstant {
   std::string name;
-  ConstantData data;             // when prepared < 0: the bytes
+  ConstantData data;  // when prepared < 0: the bytes
   int64_t prepared = -1;
-  int64_t offset = 0;            // in the weights
+  int64_t offset = 0;  // in the weights
   int64_t size_bytes = 0;
 };
 
 struct ProgramPlan {
-  Graph graph;                          // fused
-  std::vector<size_t> inputs;           // graph inputs that are tensors of the caller
+  Graph graph;                 // fused
+  std::vector<size_t> inputs;  // graph inputs that are tensors of the caller
   std::vector<PlannedValue> values;
   std::vector<PlannedStep> steps;
   std::vector<PlannedKernel> kernels;

@@ -9,9 +9,12 @@ namespace {
 
 DType plane_dtype(const StateType& state, StatePlane plane) {
   switch (plane) {
-    case StatePlane::data: return state.dtype;
-    case StatePlane::table: return DType::i32;
-    case StatePlane::lengths: return DType::i64;
+    case StatePlane::data:
+      return state.dtype;
+    case StatePlane::table:
+      return DType::i32;
+    case StatePlane::lengths:
+      return DType::i64;
   }
   return state.dtype;
 }
@@ -23,8 +26,10 @@ Expr plane_elements(ExprPool& pool, const StateType& state, StatePlane plane) {
       return state.layout == StateLayout::paged
                  ? state.capacity * pool.integer(state.block_size) * token
                  : state.batch * state.capacity * token;
-    case StatePlane::table: return state.batch * state.max_blocks;
-    case StatePlane::lengths: return state.batch;
+    case StatePlane::table:
+      return state.batch * state.max_blocks;
+    case StatePlane::lengths:
+      return state.batch;
   }
   return token;
 }
@@ -59,8 +64,7 @@ class NodeLowering final : public Lowering {
   Expr load(size_t input, std::span<const Expr> index) override {
     return region_.element(node_.inputs[input], index);
   }
-  Expr load_if(Expr condition, size_t input, std::span<const Expr> index,
-               Expr otherwise) override {
+  Expr load_if(Expr condition, size_t input, std::span<const Expr> index, Expr otherwise) override {
     return region_.element_if(condition, node_.inputs[input], index, otherwise);
   }
   Expr load_plane(size_t input, StatePlane plane, Expr offset) override {
@@ -72,10 +76,9 @@ class NodeLowering final : public Lowering {
     const StateType& state = region_.body().type(value).state;
     const uint32_t buffer = region_.input_buffer(region_.body().value(value).port, plane);
     const DType storage = plane_dtype(state, plane);
-    const Expr loaded = region_.predicate_
-                            ? pool().load(buffer, storage, offset, region_.predicate_,
-                                          zero(storage))
-                            : pool().load(buffer, storage, offset);
+    const Expr loaded =
+        region_.predicate_ ? pool().load(buffer, storage, offset, region_.predicate_, zero(storage))
+                           : pool().load(buffer, storage, offset);
     return cast(loaded, plane == StatePlane::data ? compute_dtype(storage) : DType::i64);
   }
 

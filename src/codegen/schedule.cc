@@ -224,7 +224,9 @@ struct Numbers {
 class Nest {
  public:
   Nest(Region& region, std::vector<Axis> axes, std::vector<Output> outputs, Numbers& numbers)
-      : pool_(region.pool()), axes_(std::move(axes)), outputs_(std::move(outputs)),
+      : pool_(region.pool()),
+        axes_(std::move(axes)),
+        outputs_(std::move(outputs)),
         numbers_(numbers) {
     order_axes();
     choose_vector();
@@ -246,8 +248,8 @@ class Nest {
     reductions_ = reductions(roots);
     if (!axes_.empty()) last_ = axes_.back().index.var();
     const auto weight = [&](const Axis& axis) {
-      return std::ranges::count_if(
-          reductions_, [&](Expr r) { return free_.of(r).contains(axis.index.var()); });
+      return std::ranges::count_if(reductions_,
+                                   [&](Expr r) { return free_.of(r).contains(axis.index.var()); });
     };
     std::ranges::stable_sort(axes_, std::greater<>(), weight);
   }
@@ -257,8 +259,8 @@ class Nest {
     bool reductions_prefer_themselves = false;
     for (const Expr& r : reductions_) {
       if (!free_.of(r).contains(last_)) continue;
-      reductions_prefer_themselves |= contiguity(r.operand(0), r.var()) > 0 &&
-                                      contiguity(r.operand(0), last_) <= 0;
+      reductions_prefer_themselves |=
+          contiguity(r.operand(0), r.var()) > 0 && contiguity(r.operand(0), last_) <= 0;
     }
     if (reductions_prefer_themselves) return;
     for (size_t k = 0; k < axes_.size(); ++k) {
@@ -266,8 +268,8 @@ class Nest {
     }
   }
 
-  // A transcendental of a reduction's body that the last axis computes again, variable for variable,
-  // is stored to a row by the reduction and read by the axis.
+  // A transcendental of a reduction's body that the last axis computes again, variable for
+  // variable, is stored to a row by the reduction and read by the axis.
   void find_rows() {
     if (axes_.empty() || !vector_axis_) return;
     const Axis& axis = axes_.back();
@@ -337,9 +339,8 @@ class Nest {
     loop.extent = r.operand(1);
     VarSet inner = known;
     inner.insert(r.var());
-    const bool innermost = std::ranges::none_of(reductions(std::array{r.operand(0)}), [&](Expr e) {
-      return !locals_.contains(e.id());
-    });
+    const bool innermost = std::ranges::none_of(reductions(std::array{r.operand(0)}),
+                                                [&](Expr e) { return !locals_.contains(e.id()); });
     const bool vector = in_vector_ == 0 && innermost && contiguity(r.operand(0), r.var()) >= 0;
     if (vector) loop.mode = LoopMode::vector;
     in_vector_ += vector ? 1 : 0;
@@ -362,14 +363,15 @@ class Nest {
     if (const auto row = rows_.find(r.id()); row != rows_.end()) {
       replaced_.erase(row->second.inside.id());
       const Row& it = row->second;
-      replaced_[it.outside.id()] =
-          pool_.load(it.buffer, it.outside.dtype(), axes_.back().index);
+      replaced_[it.outside.id()] = pool_.load(it.buffer, it.outside.dtype(), axes_.back().index);
     }
   }
 
   Expr index_expr(VarId var) {
-    return pool_.intern({ExprKind::index, DType::i64,
-                         {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone}, var.value});
+    return pool_.intern({ExprKind::index,
+                         DType::i64,
+                         {ExprPool::kNone, ExprPool::kNone, ExprPool::kNone},
+                         var.value});
   }
 
   LocalId fresh_local() { return LocalId(numbers_.local++); }

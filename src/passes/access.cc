@@ -30,14 +30,12 @@ class ProbeLowering final : public Lowering {
     note(input, index, leaf);
     return leaf;
   }
-  Expr load_if(Expr condition, size_t input, std::span<const Expr> index,
-               Expr otherwise) override {
+  Expr load_if(Expr condition, size_t input, std::span<const Expr> index, Expr otherwise) override {
     return select(condition, load(input, index), otherwise);
   }
   Expr load_plane(size_t input, StatePlane plane, Expr offset) override {
-    const DType dtype = plane == StatePlane::data
-                            ? compute_dtype(input_type(input).state.dtype)
-                            : DType::i64;
+    const DType dtype =
+        plane == StatePlane::data ? compute_dtype(input_type(input).state.dtype) : DType::i64;
     const Expr leaf = pool().load(static_cast<uint32_t>(input), dtype, offset);
     note(input, std::array{offset}, leaf);
     return leaf;
@@ -143,8 +141,8 @@ AccessProfile profile_of(const Graph& graph, NodeId id, size_t port) {
           }
         }
       }
-      access.single_pass = plain == static_cast<int64_t>(vars.size()) &&
-                           std::ranges::includes(vars, around);
+      access.single_pass =
+          plain == static_cast<int64_t>(vars.size()) && std::ranges::includes(vars, around);
     }
     profile.accesses.push_back(std::move(access));
   }
@@ -157,8 +155,8 @@ int AccessProfile::passes_over(size_t input) const {
 }
 
 bool AccessProfile::single_pass(size_t input) const {
-  return std::ranges::all_of(
-      accesses, [&](const Access& a) { return a.input != input || a.single_pass; });
+  return std::ranges::all_of(accesses,
+                             [&](const Access& a) { return a.input != input || a.single_pass; });
 }
 
 bool AccessProfile::reduced(size_t input) const {

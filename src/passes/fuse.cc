@@ -31,14 +31,20 @@ bool is_template(const Node& node) {
   return (matmul != nullptr && matmul->packed) || (conv != nullptr && conv->packed);
 }
 
-bool is_loop(const Node& node) { return node.op.def().lower != nullptr; }
+bool is_loop(const Node& node) {
+  return node.op.def().lower != nullptr;
+}
 
-bool is_scatter(const Node& node) { return node.op.def().lower_scatter != nullptr; }
+bool is_scatter(const Node& node) {
+  return node.op.def().lower_scatter != nullptr;
+}
 
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
-      : graph_(graph), in_memory_(graph.value_count(), true), size_(graph.node_count(), 1),
+      : graph_(graph),
+        in_memory_(graph.value_count(), true),
+        size_(graph.node_count(), 1),
         template_of_(graph.node_count()) {}
 
   Graph run(const PassContext& context) {
@@ -229,8 +235,8 @@ class Fuser {
     for (const GraphInput& input : body.inputs()) {
       inputs.push_back(outer.add_input(input.name, body.type(input.value)));
     }
-    const ValueId y = outer.must_add(
-        ops::Fusion{std::make_shared<const Graph>(body), "loops"}, inputs);
+    const ValueId y =
+        outer.must_add(ops::Fusion{std::make_shared<const Graph>(body), "loops"}, inputs);
     const AccessProfile whole = profile_of(outer, outer.value(y).producer);
     if (whole.depth > deepest) return false;
     return nested_chain(whole);
@@ -320,8 +326,7 @@ class Fuser {
     for (NodeId id : graph_.nodes()) {
       const Node& node = graph_.node(id);
       if (const ConstantData* data = graph_.constant(node.outputs[0])) {
-        copy[node.outputs[0]] =
-            result.add_constant(*data, graph_.value(node.outputs[0]).name);
+        copy[node.outputs[0]] = result.add_constant(*data, graph_.value(node.outputs[0]).name);
         continue;
       }
       const bool kernel = is_loop(node) || is_scatter(node);
@@ -363,20 +368,22 @@ class Fuser {
       }
     }
     const bool is_product = template_of_[id.value].valid();
-    const std::string kind = is_product ? "template" : is_scatter(graph_.node(id)) ? "scatter" : "loops";
+    const std::string kind = is_product                    ? "template"
+                             : is_scatter(graph_.node(id)) ? "scatter"
+                                                           : "loops";
     std::vector<ValueId> operands;
     for (ValueId input : inputs) operands.push_back(copy.at(input));
     const ValueId y =
-        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(body)), kind},
-                        operands, std::move(provenance));
+        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(body)), kind}, operands,
+                        std::move(provenance));
     copy[output] = y;
     result.set_value_name(y, graph_.value(output).name);
   }
 
   const Graph& graph_;
-  std::vector<bool> in_memory_;     // by value
-  std::vector<int> size_;           // of the region that a node would be the root of
-  std::vector<NodeId> template_of_; // the matrix product whose epilogue a node belongs to
+  std::vector<bool> in_memory_;      // by value
+  std::vector<int> size_;            // of the region that a node would be the root of
+  std::vector<NodeId> template_of_;  // the matrix product whose epilogue a node belongs to
   std::map<NodeId, AccessProfile> profiles_;
 };
 

@@ -13,19 +13,20 @@
 namespace ingot {
 
 /// An x86-64 instruction set level of the psABI. Each includes those before it.
-/// Source: System V Application Binary Interface, x86-64 psABI, section "Micro-Architecture Levels".
+/// Source: System V Application Binary Interface, x86-64 psABI, section "Micro-Architecture
+/// Levels".
 enum class CpuLevel : uint8_t { v1, v3, v4 };
 
 /// What the compiler and the loader know about a level.
 struct CpuLevelInfo {
   CpuLevel level;
-  std::string_view name;        // "x86-64-v4"
-  std::string_view march;       // for -march=
-  std::string_view extra_flags; // further compiler flags
-  int f32_lanes;                // of a vector register
+  std::string_view name;         // "x86-64-v4"
+  std::string_view march;        // for -march=
+  std::string_view extra_flags;  // further compiler flags
+  int f32_lanes;                 // of a vector register
   int vector_registers;
   std::string_view prelude_namespace;  // in codegen/prelude/cpu/types.h
-  uint64_t feature_bits;        // of artifact/cpu.h
+  uint64_t feature_bits;               // of artifact/cpu.h
 };
 
 inline constexpr std::array kCpuLevels = {

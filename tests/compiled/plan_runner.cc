@@ -44,7 +44,9 @@ Tensor as_i32(const Tensor& tensor) {
   return narrow;
 }
 
-int64_t bytes_of(DType dtype) { return std::max(bits(dtype) / 8, 1); }
+int64_t bytes_of(DType dtype) {
+  return std::max(bits(dtype) / 8, 1);
+}
 
 }  // namespace
 
@@ -109,9 +111,8 @@ Status PlanBatch::build(CpuLevel level) {
     std::vector<void*> found;
     for (const PlannedKernel& kernel : plan.kernels) {
       const std::string_view space = info(level).prelude_namespace;
-      const std::string symbol =
-          concat("_ZN9ingot_cpu", space.size(), space, kernel.name.size(), kernel.name,
-                 "ERKN5ingot8artifact10KernelArgsEll");
+      const std::string symbol = concat("_ZN9ingot_cpu", space.size(), space, kernel.name.size(),
+                                        kernel.name, "ERKN5ingot8artifact10KernelArgsEll");
       found.push_back(::dlsym(library_, symbol.c_str()));
       CHECK(found.back() != nullptr, "kernel ", symbol, " is in the library");
     }
@@ -169,8 +170,8 @@ Result<std::vector<Tensor>> PlanBatch::run(size_t number, std::span<const Tensor
     std::vector<void*> values;
     for (uint32_t operand : step.operands) values.push_back(address(operand));
     alignas(64) static std::byte scratch[64];
-    artifact::KernelArgs args{values.data(),
-                              reinterpret_cast<const artifact::i64*>(symbols.data()), scratch};
+    artifact::KernelArgs args{values.data(), reinterpret_cast<const artifact::i64*>(symbols.data()),
+                              scratch};
     const int64_t units = evaluate_dim(plan.kernels[step.kernel].emitted.units, symbols);
     const auto kernel = reinterpret_cast<artifact::KernelFn>(kernels_[number][step.kernel]);
     for (int piece = pieces; piece-- > 0;) {
@@ -187,8 +188,7 @@ Result<std::vector<Tensor>> PlanBatch::run(size_t number, std::span<const Tensor
     const Type& type = graph.type(output.value);
     const auto take = [&](uint32_t v, DType dtype, std::vector<int64_t> dims) -> Status {
       const size_t size = static_cast<size_t>(count_of(dims) * bytes_of(dtype));
-      TRY(Tensor tensor,
-          Tensor::from_bytes(dtype, std::move(dims), memory[v].bytes().first(size)));
+      TRY(Tensor tensor, Tensor::from_bytes(dtype, std::move(dims), memory[v].bytes().first(size)));
       outputs.push_back(std::move(tensor));
       return ok();
     };

@@ -52,14 +52,14 @@ struct ConvShape {
 };
 
 /// What padding reads. Not const, so that it takes no room in the library's file.
-constexpr i64 kZeroCount = 4096;
+[[maybe_unused]] constexpr i64 kZeroCount = 4096;
 [[maybe_unused]] alignas(64) static f32 zeros[kZeroCount];
 
 /// Taps that fit the table of a tile; more are summed in several calls.
-constexpr i64 kTapTable = 64;
-constexpr i64 kTallestTile = 12;
+[[maybe_unused]] constexpr i64 kTapTable = 64;
+[[maybe_unused]] constexpr i64 kTallestTile = 12;
 /// The largest window, in floats, that is copied.
-constexpr i64 kWindowSize = 512;
+[[maybe_unused]] constexpr i64 kWindowSize = 512;
 
 /// Where an output pixel lies and where its window begins.
 struct Pixel {

@@ -318,10 +318,9 @@ INGOT_FN void gemm(i64 m_begin, i64 m_end, i64 panel_begin, i64 panel_end, KT k,
                    i64 a_stride, const f32* b, Epilogue&& epilogue, Initial&& initial = Initial{}) {
   if (m_begin >= m_end) return;
   with_panel_width(n, [&](auto width) INGOT_LAMBDA {
-    multiply_block<decltype(width)::value>(m_begin, m_end - m_begin, panel_begin, panel_end, k, n,
-                                           a + m_begin * a_stride, a_stride, b,
-                                           finish_tile_with<Epilogue>, &epilogue,
-                                           start_tile_with<Initial>(), &initial);
+    multiply_block<decltype(width)::value>(
+        m_begin, m_end - m_begin, panel_begin, panel_end, k, n, a + m_begin * a_stride, a_stride, b,
+        finish_tile_with<Epilogue>, &epilogue, start_tile_with<Initial>(), &initial);
   });
 }
 

@@ -1,33 +1,32 @@
-// codegen/prelude/cpu/tiles.cc: the bodies of tiles that every model may need, compiled once per ISA
-// level when the compiler is built and linked into artefacts, which keep what they use.
+// codegen/prelude/cpu/tiles.cc: the bodies of tiles that every model may need, compiled once per
+// ISA level when the compiler is built and linked into artefacts, which keep what they use.
 #define INGOT_TILE [[gnu::noinline, gnu::visibility("hidden")]]
+#include "conv.h"
+#include "gemm.h"
 #include "types.h"
 #include "vec.h"
-#include "gemm.h"
-#include "conv.h"
 
 namespace ingot_cpu {
 inline namespace INGOT_LEVEL {
 
 // The three heights that tile_height chooses from, and the tile of one row.
-#define INGOT_TILES(kWidth)                                                                      \
-  template void multiply_tile<kTileRows<kTileVectors<kWidth>>, kTileVectors<kWidth>, kWidth>(    \
-      const f32* const*, i64, i64, const f32*, Start, f32*);                                     \
-  template void multiply_tile<kTileRows<kTileVectors<kWidth>> - 1, kTileVectors<kWidth>,         \
-                              kWidth>(const f32* const*, i64, i64, const f32*, Start, f32*);     \
-  template void multiply_tile<1, kRowVectors<kWidth>, kWidth>(const f32* const*, i64, i64,       \
+#define INGOT_TILES(kWidth)                                                                       \
+  template void multiply_tile<kTileRows<kTileVectors<kWidth>>, kTileVectors<kWidth>, kWidth>(     \
+      const f32* const*, i64, i64, const f32*, Start, f32*);                                      \
+  template void multiply_tile<kTileRows<kTileVectors<kWidth>> - 1, kTileVectors<kWidth>, kWidth>( \
+      const f32* const*, i64, i64, const f32*, Start, f32*);                                      \
+  template void multiply_tile<1, kRowVectors<kWidth>, kWidth>(const f32* const*, i64, i64,        \
                                                               const f32*, Start, f32*);
 
-#define INGOT_BLOCKS(kWidth)                                                                     \
-  template void multiply_block<kWidth>(i64, i64, i64, i64, i64, i64, const f32*, i64,            \
-                                       const f32*, FinishTile, const void*, StartTile,           \
-                                       const void*);                                             \
-  template void convolve_block<kWidth>(const ConvShape&, i64, i64, i64, i64, i64, const f32*,    \
-                                       const f32*, FinishTile, const void*, StartTile,           \
+#define INGOT_BLOCKS(kWidth)                                                                      \
+  template void multiply_block<kWidth>(i64, i64, i64, i64, i64, i64, const f32*, i64, const f32*, \
+                                       FinishTile, const void*, StartTile, const void*);          \
+  template void convolve_block<kWidth>(const ConvShape&, i64, i64, i64, i64, i64, const f32*,     \
+                                       const f32*, FinishTile, const void*, StartTile,            \
                                        const void*);
 
-#define INGOT_HALF_TILE(kWidth)                                                                  \
-  template void multiply_tile<kHalfRows<kTileRows<kTileVectors<kWidth>>>, kTileVectors<kWidth>,  \
+#define INGOT_HALF_TILE(kWidth)                                                                 \
+  template void multiply_tile<kHalfRows<kTileRows<kTileVectors<kWidth>>>, kTileVectors<kWidth>, \
                               kWidth>(const f32* const*, i64, i64, const f32*, Start, f32*);
 
 INGOT_TILES(16)
