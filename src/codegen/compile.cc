@@ -41,7 +41,7 @@ class Jobs {
   void add(SourceFile source, CpuLevel level) { jobs_.push_back({std::move(source), level, {}}); }
 
   /// Paths of the objects, in the order of add().
-  Result<std::vector<std::filesystem::path>> run(const Builder& builder, int threads) {
+  Result<std::vector<std::filesystem::path>> run(const ObjectBuilder& builder, int threads) {
     std::vector<std::optional<Error>> errors(jobs_.size());
     parallel_for_each(jobs_.size(), threads, [&](size_t k) {
       auto object = builder.compile(jobs_[k].source, jobs_[k].level);
@@ -133,10 +133,10 @@ class Compilation {
     if (options_.progress) options_.progress(name, fraction);
   }
 
-  Builder builder(std::string_view folder) const {
+  ObjectBuilder builder(std::string_view folder) const {
     const auto directory = directory_ / folder;
     std::filesystem::create_directories(directory);
-    return Builder({options_.toolchain, directory, options_.cache, options_.cancel});
+    return ObjectBuilder({options_.toolchain, directory, options_.cache, options_.cancel});
   }
 
   // ---- passes ----
@@ -258,7 +258,7 @@ class Compilation {
     model.levels = {host_level()};
     model.main = &prepare_;
     const int64_t bytes = place_constants(prepare_);
-    Builder build = builder("prepare");
+    ObjectBuilder build = builder("prepare");
     Jobs jobs;
     for (SourceFile& file : write_kernels(prepare_, "prepare_", Tiles::linked)) {
       jobs.add(std::move(file), host_level());
@@ -516,7 +516,7 @@ class Compilation {
       report_.seconds.write += seconds_since(start);
       return ok();
     }
-    const Builder build = builder("main");
+    const ObjectBuilder build = builder("main");
     TRY(const auto custom, custom_objects(build));
     Jobs jobs;
     jobs.add(model_source, CpuLevel::v1);
@@ -557,7 +557,7 @@ class Compilation {
   }
 
   /// What custom operators bring to the link.
-  Result<std::vector<std::filesystem::path>> custom_objects(const Builder& build) const {
+  Result<std::vector<std::filesystem::path>> custom_objects(const ObjectBuilder& build) const {
     std::vector<std::filesystem::path> objects;
     for (const SourceFile& source : options_.custom_sources) {
       TRY(objects.emplace_back(), build.compile_c(source));

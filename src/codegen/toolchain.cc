@@ -80,12 +80,13 @@ Result<Toolchain> find_toolchain(const std::string& requested) {
     if (found) return found;
     tried += concat("\n  ", to_text(found.error()));
   }
-  return toolchain_error("no C++ compiler: expected g++ 12 or clang++ 14 or newer; install one "
-                         "(Debian: apt install g++) or name it in INGOT_CXX",
-                         tried);
+  return toolchain_error(
+      "no C++ compiler: expected g++ 12 or clang++ 14 or newer; install one "
+      "(Debian: apt install g++) or name it in INGOT_CXX",
+      tried);
 }
 
-std::vector<std::string> Builder::flags(const Toolchain& toolchain, CpuLevel level) {
+std::vector<std::string> ObjectBuilder::flags(const Toolchain& toolchain, CpuLevel level) {
   std::vector<std::string> flags = {"-std=c++20",
                                     "-O2",
                                     "-fPIC",
@@ -110,9 +111,8 @@ std::vector<std::string> Builder::flags(const Toolchain& toolchain, CpuLevel lev
   return flags;
 }
 
-Status Builder::run(const std::vector<std::string>& arguments, std::string_view doing) const {
-  TRY(const ProcessResult result,
-      run_process(arguments, {options_.directory, options_.cancel}));
+Status ObjectBuilder::run(const std::vector<std::string>& arguments, std::string_view doing) const {
+  TRY(const ProcessResult result, run_process(arguments, {options_.directory, options_.cancel}));
   if (result.exit_code == 0) return ok();
   if (options_.cancel != nullptr && options_.cancel->load()) {
     return cancelled(doing, ": interrupted");
@@ -128,7 +128,8 @@ Status Builder::run(const std::vector<std::string>& arguments, std::string_view 
                          first_lines(result.output));
 }
 
-Status Builder::check_made(const std::filesystem::path& output, std::string_view doing) const {
+Status ObjectBuilder::check_made(const std::filesystem::path& output,
+                                 std::string_view doing) const {
   std::error_code failed;
   const auto size = std::filesystem::file_size(output, failed);
   if (!failed && size > 0) return ok();
@@ -136,7 +137,8 @@ Status Builder::check_made(const std::filesystem::path& output, std::string_view
                          " ended as if all were well but wrote nothing");
 }
 
-Result<std::filesystem::path> Builder::compile(const SourceFile& source, CpuLevel level) const {
+Result<std::filesystem::path> ObjectBuilder::compile(const SourceFile& source,
+                                                     CpuLevel level) const {
   const std::vector<std::string> options = flags(options_.toolchain, level);
   const std::string stem = concat(source.name, ".", info(level).prelude_namespace);
   const auto object = options_.directory / concat(stem, ".o");
@@ -182,8 +184,8 @@ Result<std::filesystem::path> Builder::compile(const SourceFile& source, CpuLeve
   return object;
 }
 
-Status Builder::add_tiles(const std::vector<CpuLevel>& levels,
-                          std::vector<std::filesystem::path>& objects) const {
+Status ObjectBuilder::add_tiles(const std::vector<CpuLevel>& levels,
+                                std::vector<std::filesystem::path>& objects) const {
   for (CpuLevel level : levels) {
     const std::string name = concat("tiles_", info(level).prelude_namespace, ".o");
     TRY_STATUS(write_atomically(options_.directory / name, resource(name)));
@@ -192,7 +194,7 @@ Status Builder::add_tiles(const std::vector<CpuLevel>& levels,
   return ok();
 }
 
-Result<std::filesystem::path> Builder::compile_c(const SourceFile& source) const {
+Result<std::filesystem::path> ObjectBuilder::compile_c(const SourceFile& source) const {
   std::error_code failed;
   std::filesystem::create_directories(options_.directory / "include/ingot", failed);
   TRY_STATUS(write_atomically(options_.directory / "include/ingot/custom.h",
@@ -205,7 +207,7 @@ Result<std::filesystem::path> Builder::compile_c(const SourceFile& source) const
   return options_.directory / object;
 }
 
-Result<std::filesystem::path> Builder::embed(const std::filesystem::path& bytes) const {
+Result<std::filesystem::path> ObjectBuilder::embed(const std::filesystem::path& bytes) const {
   const std::string text = concat(
       ".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n.hidden ingot_weights\n"
       "ingot_weights:\n.incbin ",
@@ -217,7 +219,7 @@ Result<std::filesystem::path> Builder::embed(const std::filesystem::path& bytes)
   return options_.directory / "weights.o";
 }
 
-Result<std::filesystem::path> Builder::runtime() const {
+Result<std::filesystem::path> ObjectBuilder::runtime() const {
   const auto path = options_.directory / "libingot_artifact.a";
   if (!std::filesystem::exists(path)) {
     TRY_STATUS(write_atomically(path, resource("libingot_artifact.a")));
@@ -225,8 +227,8 @@ Result<std::filesystem::path> Builder::runtime() const {
   return path;
 }
 
-Status Builder::link(const std::vector<std::filesystem::path>& objects,
-                     const std::filesystem::path& output) const {
+Status ObjectBuilder::link(const std::vector<std::filesystem::path>& objects,
+                           const std::filesystem::path& output) const {
   TRY(const std::filesystem::path archive, runtime());
   std::vector<std::string> arguments = {options_.toolchain.command,
                                         "-shared",
@@ -252,8 +254,8 @@ Status Builder::link(const std::vector<std::filesystem::path>& objects,
   return check_made(output, "linking");
 }
 
-Status Builder::archive(const std::vector<std::filesystem::path>& objects,
-                        const std::filesystem::path& output) const {
+Status ObjectBuilder::archive(const std::vector<std::filesystem::path>& objects,
+                              const std::filesystem::path& output) const {
   TRY(const std::filesystem::path archive, runtime());
   std::vector<std::string> arguments = {options_.toolchain.command, "-r", "-nostdlib", "-o",
                                         "model.o"};

@@ -14,8 +14,8 @@ namespace ingot {
 /// A C++ compiler that was found and asked for its version.
 struct Toolchain {
   enum class Family : uint8_t { gnu, clang } family = Family::gnu;
-  std::string command;   // "g++" or a path
-  std::string version;   // "g++ 12.2.0"
+  std::string command;  // "g++" or a path
+  std::string version;  // "g++ 12.2.0"
   int major = 0;
 };
 
@@ -24,15 +24,15 @@ struct Toolchain {
 Result<Toolchain> find_toolchain(const std::string& requested);
 
 /// One compiler for one artefact.
-class Builder {
+class ObjectBuilder {
  public:
   struct Options {
     Toolchain toolchain;
-    std::filesystem::path directory;              // for sources and objects
-    std::filesystem::path cache;                  // of objects; empty: none
+    std::filesystem::path directory;  // for sources and objects
+    std::filesystem::path cache;      // of objects; empty: none
     const std::atomic<bool>* cancel = nullptr;
   };
-  explicit Builder(Options options) : options_(std::move(options)) {}
+  explicit ObjectBuilder(Options options) : options_(std::move(options)) {}
 
   /// Compiles a unit for a level (kernels) or for the baseline; the object's path.
   /// Errors: toolchain with the compiler's first lines; resource_exhausted; cancelled.

@@ -18,16 +18,16 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kWidth = 16;      // of x
-constexpr int64_t kHeads = 4;       // of q
-constexpr int64_t kShared = 2;      // of k and v
-constexpr int64_t kSize = 8;        // of a head
+constexpr int64_t kWidth = 16;  // of x
+constexpr int64_t kHeads = 4;   // of q
+constexpr int64_t kShared = 2;  // of k and v
+constexpr int64_t kSize = 8;    // of a head
 constexpr int64_t kToken = kShared * kSize;
 constexpr int64_t kCapacity = 64;
 constexpr int64_t kBlockSize = 7;
 constexpr double kScale = 0.35;
-// In float, keys and queries of up to 4 are off by up to 5e-7; a score, a sum of 8 of their products
-// times 0.35, is off by up to 1e-5, and so is the logarithm of its weight.
+// In float, keys and queries of up to 4 are off by up to 5e-7; a score, a sum of 8 of their
+// products times 0.35, is off by up to 1e-5, and so is the logarithm of its weight.
 constexpr double kTolerance = 1e-5;
 
 std::vector<float> random_floats(Random& rng, int64_t count) {
@@ -77,17 +77,16 @@ Graph attention_graph(const Layer& layer, StateLayout layout) {
   const ValueId v_state = g.add_input("v", state);
   const auto project = [&](const std::vector<float>& w, int64_t heads) {
     const ValueId weights = g.add_constant(constant_of(w, {kWidth, heads * kSize}));
-    return g.must_add(
-        ops::Reshape{{state.batch, t, pool.integer(heads), pool.integer(kSize)}},
-        {g.must_add(ops::MatMul{}, {x, weights})});
+    return g.must_add(ops::Reshape{{state.batch, t, pool.integer(heads), pool.integer(kSize)}},
+                      {g.must_add(ops::MatMul{}, {x, weights})});
   };
   const ValueId q = project(layer.q, kHeads);
   const ValueId keys =
       g.must_add(ops::StateAppend{}, {k_state, project(layer.k, kShared)}, {"keys"});
   const ValueId values =
       g.must_add(ops::StateAppend{}, {v_state, project(layer.v, kShared)}, {"values"});
-  const ValueId y = g.must_add(ops::Attention{.scale = kScale, .causal = true}, {q, keys, values},
-                               {"attention"});
+  const ValueId y =
+      g.must_add(ops::Attention{.scale = kScale, .causal = true}, {q, keys, values}, {"attention"});
   g.set_outputs({{"y", y}, {"k_out", keys}, {"v_out", values}});
   return g;
 }
@@ -160,7 +159,8 @@ struct Cache {
       for (int32_t block = 0; block < cache.blocks; ++block) order.push_back(block);
       Random rng(11);
       for (size_t n = order.size(); n > 1; --n) {
-        std::swap(order[n - 1], order[static_cast<size_t>(rng.range(0, static_cast<int64_t>(n) - 1))]);
+        std::swap(order[n - 1],
+                  order[static_cast<size_t>(rng.range(0, static_cast<int64_t>(n) - 1))]);
       }
       cache.table.assign(order.begin(), order.begin() + batch * cache.row);
       tokens = cache.blocks * kBlockSize;
@@ -284,7 +284,8 @@ struct Conversation {
     std::vector<double> y;
     for (int64_t b = 0; b < 2; ++b) {
       for (int64_t t = 0; t < tokens; ++t) {
-        sequences[static_cast<size_t>(b)].append(&x[static_cast<size_t>((b * tokens + t) * kWidth)]);
+        sequences[static_cast<size_t>(b)].append(
+            &x[static_cast<size_t>((b * tokens + t) * kWidth)]);
         const auto row = sequences[static_cast<size_t>(b)].attend();
         y.insert(y.end(), row.begin(), row.end());
       }
@@ -354,9 +355,8 @@ TEST_P(Stepped, RefusesTokensThatDoNotFit) {
   const auto refused = step(cache, random_floats(rng, 2 * 2 * kWidth), 2);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-  EXPECT_EQ(refused.error().message,
-            concat("state 'k': sequence 1: ", room - 1, " tokens and 2 new ones do not fit in ",
-                   room));
+  EXPECT_EQ(refused.error().message, concat("state 'k': sequence 1: ", room - 1,
+                                            " tokens and 2 new ones do not fit in ", room));
   EXPECT_EQ(cache.lengths, (std::vector<int64_t>{5, room - 1}));
   for (const float k : cache.k) EXPECT_TRUE(std::isnan(k));  // nothing was written
 }
@@ -368,9 +368,8 @@ TEST_P(Stepped, RefusesForeignBlocks) {
   Random rng(1);
   const auto refused = step(cache, random_floats(rng, 2 * 8 * kWidth), 8);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            concat("state 'k': block 1 of sequence 0: expected 0..", cache.blocks - 1, ", got ",
-                   cache.blocks));
+  EXPECT_EQ(refused.error().message, concat("state 'k': block 1 of sequence 0: expected 0..",
+                                            cache.blocks - 1, ", got ", cache.blocks));
 }
 
 TEST_P(Stepped, DescribesItsStates) {

@@ -1,10 +1,12 @@
 // codegen/prelude/cpu/tiles.cc: the bodies of tiles that every model may need, compiled once per
 // ISA level when the compiler is built and linked into artefacts, which keep what they use.
 #define INGOT_TILE [[gnu::noinline, gnu::visibility("hidden")]]
-#include "conv.h"
-#include "gemm.h"
+// clang-format off: these headers include nothing, so each comes behind what it uses.
 #include "types.h"
 #include "vec.h"
+#include "gemm.h"
+#include "conv.h"
+// clang-format on
 
 namespace ingot_cpu {
 inline namespace INGOT_LEVEL {
