@@ -2,11 +2,15 @@
 #include "cli/model_options.h"
 
 #include <algorithm>
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "cli/custom_op.h"
+#include "codegen/api/custom_ops.h"
 #include "target/target.h"
 
 namespace ingot::cli {
@@ -97,6 +101,10 @@ Result<WeightsChoice> parse_weights(const std::string& text) {
 
 }  // namespace
 
+std::string dim_text(const Expr& dim) {
+  return dim.kind() == ExprKind::symbol ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim);
+}
+
 void DimOptions::add_to(CLI::App& app) {
   app.add_option("--dim", dims, "a dimension: NAME=VALUE or NAME=LO..HI[,POINT...]")
       ->allow_extra_args(false);
@@ -155,6 +163,8 @@ void CompileArguments::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--dump-dir", dump_directory, "folder for --dump-after");
   app.add_option("--disable-pass", disabled, "leave out a pass or rule")->allow_extra_args(false);
+  app.add_option("--custom-op", custom, "a JSON file that describes an operator")
+      ->allow_extra_args(false);
   app.add_option("--keep-source", keep_source, "folder for the generated sources");
 }
 
@@ -200,7 +210,13 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
                                     const CompileArguments& arguments, double* seconds_import) {
   const auto start = std::chrono::steady_clock::now();
   TRY(CompileOptions options, arguments.parse());
-  TRY(const ImportOptions import, arguments.dims.parse());
+  TRY(ImportOptions import, arguments.dims.parse());
+  std::vector<compiler::CustomOperator> operators;
+  for (const std::string& path : arguments.custom) {
+    TRY(auto more, read_custom_operators(path));
+    std::ranges::move(more, std::back_inserter(operators));
+  }
+  TRY_STATUS(add_custom_operators(operators, import, options));
   TRY(ImportedModel imported, import_model_with_summary(model, import));
   if (!imported.files.empty()) options.model_hash = to_text(hash_bytes(imported.files[0].bytes));
   options.source_of = [&](const ConstantData& data) -> std::optional<ConstantSource> {

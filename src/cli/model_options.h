@@ -22,6 +22,10 @@ struct DimOptions {
   Result<std::map<std::string, int64_t>> values() const;
 };
 
+/// A dim for people and for --dim: its number, its symbol's name as the model has it, or the
+/// expression.
+std::string dim_text(const Expr& dim);
+
 /// Options of a compilation as given on the command line.
 struct CompileArguments {
   DimOptions dims;
@@ -39,6 +43,7 @@ struct CompileArguments {
   std::string dump_directory;
   std::vector<std::string> disabled;
   std::string keep_source;
+  std::vector<std::string> custom;  // JSON files
 
   void add_to(CLI::App& app);
   /// Errors: invalid_argument, unsupported, toolchain.

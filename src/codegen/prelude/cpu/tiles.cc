@@ -1,7 +1,8 @@
 // codegen/prelude/cpu/tiles.cc: the bodies of tiles that every model may need, compiled once per
 // ISA level when the compiler is built and linked into artefacts, which keep what they use.
 #define INGOT_TILE [[gnu::noinline, gnu::visibility("hidden")]]
-// clang-format off: these headers include nothing, so each comes behind what it uses.
+// These headers include nothing, so each comes behind what it uses.
+// clang-format off
 #include "types.h"
 #include "vec.h"
 #include "gemm.h"
