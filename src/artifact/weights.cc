@@ -184,7 +184,8 @@ ingot_status check_weights(const Model& model, const LoadedWeights& weights) {
   const Hash got = hash_bytes(weights.base, model.weights.bytes);
   if (got == expected_hash(model.weights.hash)) return INGOT_OK;
   return fail(INGOT_INVALID_MODEL,
-              "weights: checksum %016llx%016llx, expected %016llx%016llx: the file is damaged",
+              "weights '%s': checksum %016llx%016llx, expected %016llx%016llx: the file is damaged",
+              model.weights.kind == WeightsKind::separate ? model.weights.file_name : "embedded",
               static_cast<unsigned long long>(got.high), static_cast<unsigned long long>(got.low),
               static_cast<unsigned long long>(model.weights.hash[1]),
               static_cast<unsigned long long>(model.weights.hash[0]));

@@ -72,7 +72,7 @@ std::vector<InputPort> input_ports(const Graph& graph) {
     const TensorType& type = graph.tensor(input.value);
     InputPort port{input.name, type.dtype, {}};
     for (const Expr& dim : type.dims) {
-      port.dims.emplace_back(dim.as_int().value_or(-1), to_text(dim));
+      port.dims.emplace_back(dim.as_int().value_or(-1), dim_text(dim));
     }
     ports.push_back(std::move(port));
   }

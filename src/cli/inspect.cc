@@ -26,7 +26,7 @@ Json dims_json(const TensorType& type) {
     if (const auto constant = dim.as_int()) {
       dims.push_back(*constant);
     } else {
-      dims.push_back(to_text(dim));
+      dims.push_back(dim_text(dim));
     }
   }
   return dims;

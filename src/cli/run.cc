@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "cli/execute.h"
 
@@ -25,6 +26,9 @@ std::string file_name(std::string_view output) {
                        c == '-' || c == '_' || (c == '.' && !name.empty());
     name += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
+  // File systems take 255 bytes; what is cut off is told apart by its hash.
+  constexpr size_t kMost = 200;
+  if (name.size() > kMost) return concat(name.substr(0, kMost), "-", to_text(hash_text(output)));
   return name.empty() ? std::string("%") : name;
 }
 

@@ -193,7 +193,9 @@ class ModelWriter {
     if (dims.empty()) return;
     std::vector<std::string> rows, texts;
     for (const Expr& dim : dims) {
-      texts.push_back(quote(to_text(dim)));
+      const bool plain = dim.kind() == ExprKind::symbol;
+      texts.push_back(
+          quote(plain ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim)));
       if (const auto constant = dim.as_int()) {
         rows.push_back(concat("{", *constant, ", -1}"));
       } else if (dim.kind() == ExprKind::symbol) {
