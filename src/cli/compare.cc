@@ -23,12 +23,13 @@ std::string element_text(const Tensor& tensor, int64_t k) {
 double error_of(const Tensor& got, const Tensor& expected, int64_t k) {
   if (expected.dtype() == DType::str) {
     const auto at = static_cast<size_t>(k);
-    return got.strings()[at] == expected.strings()[at] ? 0 : std::numeric_limits<double>::infinity();
+    return got.strings()[at] == expected.strings()[at] ? 0
+                                                       : std::numeric_limits<double>::infinity();
   }
   if (!expected.holds_reals()) {
     if (got.integer(k) == expected.integer(k)) return 0;
-    const double apart = std::abs(static_cast<double>(got.integer(k)) -
-                                  static_cast<double>(expected.integer(k)));
+    const double apart =
+        std::abs(static_cast<double>(got.integer(k)) - static_cast<double>(expected.integer(k)));
     return apart > 0 ? apart : 1;  // they differ, if only below a double's precision
   }
   const double g = got.real(k), e = expected.real(k);

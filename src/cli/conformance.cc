@@ -101,9 +101,9 @@ Result<std::vector<fs::path>> find_cases(const Options& options) {
   const auto repeated = std::ranges::unique(cases);
   cases.erase(repeated.begin(), repeated.end());
   if (cases.empty()) {
-    return invalid_argument(join(options.folders, ", "), ": no folder with a model.onnx",
-                            options.filter.empty() ? "" : concat(" that --filter '", options.filter,
-                                                                 "' matches"));
+    return invalid_argument(
+        join(options.folders, ", "), ": no folder with a model.onnx",
+        options.filter.empty() ? "" : concat(" that --filter '", options.filter, "' matches"));
   }
   return cases;
 }
@@ -195,14 +195,14 @@ CaseResult finish_worker(Worker& worker, double timeout) {
   const Json json = Json::parse(worker.answer, nullptr, false);
   CaseResult result;
   if (json.is_object() && json.contains("status") && !worker.asked_to_end) {
-    result.status = case_status_from_text(json["status"].get<std::string>()).value_or(
-        CaseStatus::crash);
+    result.status =
+        case_status_from_text(json["status"].get<std::string>()).value_or(CaseStatus::crash);
     result.op = json.value("op", "");
     result.opset = json.value("opset", int64_t{0});
     result.message = json.value("message", "");
   } else {
     result.status = CaseStatus::crash;
-    result.message = worker.asked_to_end ? concat("still running after ", timeout, " s")
+    result.message = worker.asked_to_end   ? concat("still running after ", timeout, " s")
                      : WIFSIGNALED(status) ? concat("ended by ", strsignal(WTERMSIG(status)))
                                            : concat("ended with status ", WEXITSTATUS(status));
     const std::string words = last_words(worker.folder);
@@ -240,18 +240,20 @@ class Runner {
  public:
   Runner(const Options& options, const CompileOptions& compile, std::vector<fs::path> cases,
          fs::path temporary)
-      : options_(options), compile_(compile), cases_(std::move(cases)),
-        temporary_(std::move(temporary)), results_(cases_.size()), progress_(cases_.size()) {}
+      : options_(options),
+        compile_(compile),
+        cases_(std::move(cases)),
+        temporary_(std::move(temporary)),
+        results_(cases_.size()),
+        progress_(cases_.size()) {}
 
   Result<std::vector<CaseResult>> run() {
-    const auto jobs =
-        static_cast<size_t>(options_.jobs > 0 ? options_.jobs : available_cpus());
+    const auto jobs = static_cast<size_t>(options_.jobs > 0 ? options_.jobs : available_cpus());
     size_t next = 0;
     std::optional<Error> failed;
     while ((next < cases_.size() && !failed) || !workers_.empty()) {
       while (!failed && !interrupted() && next < cases_.size() && workers_.size() < jobs) {
-        auto worker =
-            start_worker(next, cases_[next], temporary_, compile_, options_.tolerance);
+        auto worker = start_worker(next, cases_[next], temporary_, compile_, options_.tolerance);
         ++next;
         if (worker) {
           workers_.push_back(std::move(*worker));

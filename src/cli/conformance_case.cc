@@ -208,7 +208,9 @@ class Case {
 
 }  // namespace
 
-std::string_view to_text(CaseStatus status) { return kStatusNames[static_cast<size_t>(status)]; }
+std::string_view to_text(CaseStatus status) {
+  return kStatusNames[static_cast<size_t>(status)];
+}
 
 std::optional<CaseStatus> case_status_from_text(std::string_view text) {
   for (size_t k = 0; k < kStatusNames.size(); ++k) {

@@ -72,14 +72,24 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
-void print(const Json& json) { print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
+void print(const Json& json) {
+  print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
-void warn(const std::string& text) { std::fprintf(stderr, "ingot: warning: %s\n", text.c_str()); }
+void warn(const std::string& text) {
+  std::fprintf(stderr, "ingot: warning: %s\n", text.c_str());
+}
 
-const std::atomic<bool>& interrupted() { return interrupt_seen; }
-const volatile int* interrupted_flag() { return &interrupt_flag; }
+const std::atomic<bool>& interrupted() {
+  return interrupt_seen;
+}
+const volatile int* interrupted_flag() {
+  return &interrupt_flag;
+}
 
 std::filesystem::path cache_folder() {
   if (const char* chosen = std::getenv("INGOT_CACHE_DIR"); chosen != nullptr && *chosen != 0) {

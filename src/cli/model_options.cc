@@ -2,7 +2,6 @@
 #include "cli/model_options.h"
 
 #include <algorithm>
-#include <algorithm>
 #include <chrono>
 #include <iterator>
 
@@ -68,8 +67,8 @@ Status add_other_files(Hasher& hasher, const std::filesystem::path& model,
     const ModelFile& file = imported.files[k];
     std::error_code ignored;
     const auto time = std::filesystem::last_write_time(file.path, ignored);
-    hasher.add_field(concat(file.path.string(), " ", file.bytes.size(), " ",
-                            time.time_since_epoch().count()));
+    hasher.add_field(
+        concat(file.path.string(), " ", file.bytes.size(), " ", time.time_since_epoch().count()));
   }
   return ok();
 }
@@ -238,7 +237,9 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
 Result<std::filesystem::path> compiled(const std::filesystem::path& path,
                                        const CompileArguments& arguments) {
   TRY(const MappedFile file, MappedFile::open(path));
-  if (file.text().starts_with("\x7f" "ELF")) return path;
+  if (file.text().starts_with("\x7f"
+                              "ELF"))
+    return path;
   const auto cache = cache_folder();
   if (cache.empty()) {
     return io_error(path.string(), ": no cache folder to compile it into: set INGOT_CACHE_DIR");

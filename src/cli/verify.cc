@@ -27,7 +27,8 @@ struct Options {
 constexpr double kRelative = 1e-3;
 /// For results that cancel to almost nothing: sums over values around 1 keep their terms' error.
 constexpr double kAbsolute = 1e-4;
-/// Narrow storage types round every value that is kept, by half a unit: this many units are allowed.
+/// Narrow storage types round every value that is kept, by half a unit: this many units are
+/// allowed.
 constexpr double kNarrowUnits = 8;
 
 Tolerance tolerance_for(DType dtype, const Options& options) {
@@ -156,8 +157,8 @@ Json output_json(const std::string& name, const Difference& difference) {
 }
 
 std::string output_text(const std::string& name, const Difference& difference) {
-  const std::string sizes = fmt::format("largest error {:.3g}, relative {:.3g}",
-                                        difference.max_abs, difference.max_rel);
+  const std::string sizes =
+      fmt::format("largest error {:.3g}, relative {:.3g}", difference.max_abs, difference.max_rel);
   return difference.text.empty() ? concat("ok   ", name, ": ", sizes, "\n")
                                  : concat("FAIL ", name, ": ", difference.text, "; ", sizes, "\n");
 }

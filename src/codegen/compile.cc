@@ -85,7 +85,8 @@ class OpenLibrary {
     return library;
   }
   OpenLibrary(OpenLibrary&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), api_(other.api_),
+      : handle_(std::exchange(other.handle_, nullptr)),
+        api_(other.api_),
         model_(std::exchange(other.model_, nullptr)) {}
   OpenLibrary& operator=(OpenLibrary&&) = delete;
   ~OpenLibrary() {
@@ -105,7 +106,9 @@ class OpenLibrary {
 class Compilation {
  public:
   Compilation(Graph graph, std::filesystem::path output, const CompileOptions& options)
-      : graph_(std::move(graph)), output_(std::move(output)), options_(options),
+      : graph_(std::move(graph)),
+        output_(std::move(output)),
+        options_(options),
         threads_(options.threads > 0 ? options.threads : available_cpus()) {}
 
   Result<CompileReport> run() {
@@ -174,8 +177,7 @@ class Compilation {
     const auto start = Clock::now();
     stage("passes", 0);
     TRY_STATUS(run_rows(graph_, pipeline(), ""));
-    const bool through_prepare =
-        options_.updatable || options_.weights == WeightsChoice::stripped;
+    const bool through_prepare = options_.updatable || options_.weights == WeightsChoice::stripped;
     split_.emplace(split_prepare(
         graph_, through_prepare ? KeepConstants::in_prepare : KeepConstants::in_main));
     TRY_STATUS(run_rows(split_->main, closing_pipeline(), ""));
@@ -207,31 +209,34 @@ class Compilation {
     return ok();
   }
 
-  /// Element types that generated code can hold.
+  /// Element types that generated code can hold, of inputs and of all that nodes compute.
   Status check_dtypes(const Graph& graph) const {
+    for (const GraphInput& input : graph.inputs()) TRY_STATUS(check_dtype(graph, input.value));
     for (NodeId id : graph.nodes()) {
-      for (ValueId value : graph.node(id).outputs) {
-        if (!graph.type(value).is_tensor()) continue;
-        const DType dtype = graph.tensor(value).dtype;
-        const bool held = dtype == DType::b8 || (is_int(dtype) && bits(dtype) >= 8) ||
-                          dtype == DType::f64 || dtype == DType::f32 || dtype == DType::f16 ||
-                          dtype == DType::bf16;
-        if (!held) {
-          return unsupported("value '", graph.value(value).name, "': cpu code for elements of type ",
-                             dtype, " is not there yet");
-        }
-      }
+      for (ValueId value : graph.node(id).outputs) TRY_STATUS(check_dtype(graph, value));
     }
     return ok();
+  }
+
+  static Status check_dtype(const Graph& graph, ValueId value) {
+    if (!graph.type(value).is_tensor()) return ok();
+    const DType dtype = graph.tensor(value).dtype;
+    const bool held = dtype == DType::b8 || (is_int(dtype) && bits(dtype) >= 8) ||
+                      dtype == DType::f64 || dtype == DType::f32 || dtype == DType::f16 ||
+                      dtype == DType::bf16;
+    if (held) return ok();
+    return unsupported("value '", graph.value(value).name, "': cpu code for elements of type ",
+                       dtype, " is not there yet");
   }
 
   /// The arena's values, added up without sharing: an upper bound as a function of the dims.
   std::string workspace_text() const {
     Expr sum = main_.graph.pool().integer(0);
     for (const PlannedValue& value : main_.values) {
-      const bool dependent = value.bytes && std::ranges::any_of(symbols_of(value.bytes), [&](uint32_t s) {
-        return main_.graph.pool().symbol_info(SymbolId(s)).data_dependent;
-      });
+      const bool dependent =
+          value.bytes && std::ranges::any_of(symbols_of(value.bytes), [&](uint32_t s) {
+            return main_.graph.pool().symbol_info(SymbolId(s)).data_dependent;
+          });
       if (value.kind == PlannedValue::Kind::arena && value.bytes && !dependent) {
         sum = sum + value.bytes;
       }
@@ -331,9 +336,9 @@ class Compilation {
         outputs[static_cast<size_t>(c.prepared)].data = weights.data() + c.offset;
       }
     }
-    const ingot_status status = prepare.api().run(
-        prepare.model(), inputs.data(), static_cast<uint32_t>(inputs.size()), outputs.data(),
-        static_cast<uint32_t>(outputs.size()), nullptr);
+    const ingot_status status =
+        prepare.api().run(prepare.model(), inputs.data(), static_cast<uint32_t>(inputs.size()),
+                          outputs.data(), static_cast<uint32_t>(outputs.size()), nullptr);
     if (status != INGOT_OK) {
       return internal_error("preparing weights: ", prepare.api().last_error());
     }
@@ -388,10 +393,14 @@ class Compilation {
   WeightsKind weights_kind() const {
     if (weight_bytes_ == 0) return WeightsKind::none;
     switch (options_.weights) {
-      case WeightsChoice::embedded: return WeightsKind::embedded;
-      case WeightsChoice::separate: return WeightsKind::separate;
-      case WeightsChoice::stripped: return WeightsKind::stripped;
-      case WeightsChoice::automatic: break;
+      case WeightsChoice::embedded:
+        return WeightsKind::embedded;
+      case WeightsChoice::separate:
+        return WeightsKind::separate;
+      case WeightsChoice::stripped:
+        return WeightsKind::stripped;
+      case WeightsChoice::automatic:
+        break;
     }
     return weight_bytes_ <= kMostEmbedded ? WeightsKind::embedded : WeightsKind::separate;
   }
@@ -431,14 +440,16 @@ class Compilation {
     for (const ConstantData& c : split_->constants) {
       const auto source = options_.source_of(c);
       if (!source) {
-        return unsupported("--weights stripped: a constant is not stored as plain bytes in the "
-                           "model's files");
+        return unsupported(
+            "--weights stripped: a constant is not stored as plain bytes in the "
+            "model's files");
       }
-      const auto [at, fresh] = files.try_emplace(source->file, static_cast<uint32_t>(sources_.size()));
+      const auto [at, fresh] =
+          files.try_emplace(source->file, static_cast<uint32_t>(sources_.size()));
       if (fresh) {
         TRY(const MappedFile mapped, MappedFile::open(source->file));
-        sources_.push_back({source->file.filename().string(), mapped.size_bytes(),
-                            hash_bytes(mapped.bytes())});
+        sources_.push_back(
+            {source->file.filename().string(), mapped.size_bytes(), hash_bytes(mapped.bytes())});
       }
       constant_sources_.push_back({at->second + 1, source->offset});
     }
@@ -475,7 +486,8 @@ class Compilation {
     return model;
   }
 
-  /// Original constants travel behind the prepared ones, so that replacing one can prepare all again.
+  /// Original constants travel behind the prepared ones, so that replacing one can prepare all
+  /// again.
   Status append_originals() {
     if (!options_.updatable || !has_prepare_ || weights_.kind == WeightsKind::stripped) return ok();
     uint64_t end = weight_bytes_;
@@ -506,13 +518,14 @@ class Compilation {
     TRY_STATUS(keep_sources(model_source, prepare_sources));
     if (options_.emit == EmitKind::source) {
       if (!options_.custom_sources.empty() || !options_.custom_objects.empty()) {
-        return unsupported("--emit source: custom operators that are C functions are not written "
-                           "into the project yet");
+        return unsupported(
+            "--emit source: custom operators that are C functions are not written "
+            "into the project yet");
       }
       std::vector<SourceFile> all = kernel_sources_;
       all.insert(all.end(), prepare_sources.begin(), prepare_sources.end());
-      TRY_STATUS(write_project(output_, model, model_source, all, weights_path_,
-                               options_.toolchain));
+      TRY_STATUS(
+          write_project(output_, model, model_source, all, weights_path_, options_.toolchain));
       report_.seconds.write += seconds_since(start);
       return ok();
     }

@@ -26,8 +26,8 @@ enum class EmitKind : uint8_t {
 enum class WeightsChoice : uint8_t {
   automatic,  // embedded up to 64 MiB, then separate
   embedded,
-  separate,   // OUT + ".weights" beside the artefact
-  stripped,   // read again from the model's own files
+  separate,  // OUT + ".weights" beside the artefact
+  stripped,  // read again from the model's own files
 };
 
 /// Where the bytes of a constant lie in the model's files, for stripped weights.
@@ -40,18 +40,18 @@ struct CompileOptions {
   Target target;
   EmitKind emit = EmitKind::shared_library;
   WeightsChoice weights = WeightsChoice::automatic;
-  bool updatable = false;          // keep the preparation program and the original constants
-  int threads = 0;                 // compile jobs; 0: as many as there are processors
+  bool updatable = false;  // keep the preparation program and the original constants
+  int threads = 0;         // compile jobs; 0: as many as there are processors
   Toolchain toolchain;
-  std::filesystem::path cache;     // of objects; empty: none
+  std::filesystem::path cache;        // of objects; empty: none
   std::filesystem::path keep_source;  // the generated sources are copied here
   std::set<std::string, std::less<>> disabled_passes;
   std::set<std::string, std::less<>> dump_after;  // names of passes
   std::filesystem::path dump_directory;
-  bool verify = false;             // the graph after every pass
-  std::string model_hash;          // hex, of the model file
+  bool verify = false;     // the graph after every pass
+  std::string model_hash;  // hex, of the model file
   std::function<std::optional<ConstantSource>(const ConstantData&)> source_of;  // stripped
-  std::vector<SourceFile> custom_sources;            // C units of custom operators
+  std::vector<SourceFile> custom_sources;             // C units of custom operators
   std::vector<std::filesystem::path> custom_objects;  // objects and static libraries of them
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(std::string_view stage, double fraction)> progress;
@@ -66,11 +66,11 @@ struct CompileSeconds {
 struct CompileReport {
   std::filesystem::path output;
   CompileSeconds seconds;
-  size_t kernels = 0;              // bodies
+  size_t kernels = 0;  // bodies
   size_t steps = 0;
   uint64_t weight_bytes = 0;
-  uint64_t code_bytes = 0;         // of all levels' objects, text sections included
-  std::string workspace;           // bytes of the arena's values as an expression over the dims
+  uint64_t code_bytes = 0;  // of all levels' objects, text sections included
+  std::string workspace;    // bytes of the arena's values as an expression over the dims
   std::vector<PassRecord> passes;
   std::vector<std::string> kernel_names;
   std::vector<std::string> notes;  // what was approximated, what is decided at run time

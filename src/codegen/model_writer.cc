@@ -136,20 +136,23 @@ class ModelWriter {
     write_value_bytes(plan, name);
     write_output_dims(plan, name);
     write_assumptions(plan, name);
-    out_.block(concat("constexpr Program ", name, "_program ="), [&] {
-      const ExprPool& pool = plan.graph.pool();
-      out_.line(array(concat(name, "_symbols"), pool.symbol_count()), ",");
-      out_.line(array(concat(name, "_inputs"), plan.inputs.size()), ",");
-      out_.line(array(concat(name, "_outputs"), plan.outputs.size()), ",");
-      out_.line(array(concat(name, "_states"), plan.states.size()), ",");
-      out_.line(array(concat(name, "_values"), plan.values.size()), ",");
-      out_.line(array(concat(name, "_steps"), plan.steps.size()), ",");
-      out_.line(name, "_value_bytes,");
-      out_.line(name, "_output_dims,");
-      out_.line(output_exprs_.size(), ",");
-      out_.line(array(concat(name, "_assumptions"), assumptions_.size()), ",");
-      out_.line(name, "_check_assumptions,");
-    }, ";");
+    out_.block(
+        concat("constexpr Program ", name, "_program ="),
+        [&] {
+          const ExprPool& pool = plan.graph.pool();
+          out_.line(array(concat(name, "_symbols"), pool.symbol_count()), ",");
+          out_.line(array(concat(name, "_inputs"), plan.inputs.size()), ",");
+          out_.line(array(concat(name, "_outputs"), plan.outputs.size()), ",");
+          out_.line(array(concat(name, "_states"), plan.states.size()), ",");
+          out_.line(array(concat(name, "_values"), plan.values.size()), ",");
+          out_.line(array(concat(name, "_steps"), plan.steps.size()), ",");
+          out_.line(name, "_value_bytes,");
+          out_.line(name, "_output_dims,");
+          out_.line(output_exprs_.size(), ",");
+          out_.line(array(concat(name, "_assumptions"), assumptions_.size()), ",");
+          out_.line(name, "_check_assumptions,");
+        },
+        ";");
   }
 
   /// `name, count`, or `nullptr, 0`.
@@ -161,15 +164,18 @@ class ModelWriter {
     const ExprPool& pool = plan.graph.pool();
     if (pool.symbol_count() == 0) return;
     const std::set<uint32_t> bound = bound_symbols(plan);
-    out_.block(concat("constexpr Symbol ", name, "_symbols[] ="), [&] {
-      for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
-        const Symbol& s = pool.symbol_info(SymbolId(id));
-        // A symbol that no input has, left over from what passes removed, is never asked for.
-        const bool later = s.data_dependent || !bound.contains(id);
-        out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
-                  later ? "true" : "false", "},");
-      }
-    }, ";");
+    out_.block(
+        concat("constexpr Symbol ", name, "_symbols[] ="),
+        [&] {
+          for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
+            const Symbol& s = pool.symbol_info(SymbolId(id));
+            // A symbol that no input has, left over from what passes removed, is never asked for.
+            const bool later = s.data_dependent || !bound.contains(id);
+            out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
+                      later ? "true" : "false", "},");
+          }
+        },
+        ";");
   }
 
   /// Symbols that the caller's tensors and states tell.
@@ -194,8 +200,7 @@ class ModelWriter {
     std::vector<std::string> rows, texts;
     for (const Expr& dim : dims) {
       const bool plain = dim.kind() == ExprKind::symbol;
-      texts.push_back(
-          quote(plain ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim)));
+      texts.push_back(quote(plain ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim)));
       if (const auto constant = dim.as_int()) {
         rows.push_back(concat("{", *constant, ", -1}"));
       } else if (dim.kind() == ExprKind::symbol) {
@@ -220,26 +225,33 @@ class ModelWriter {
         write_dims(concat(name, "_", what, k), plan.graph.tensor(value).dims, is_output);
       }
       if (numbers.empty()) return;
-      out_.block(concat("constexpr Port ", name, "_", what, "s[] ="), [&] {
-        for (size_t k = 0; k < numbers.size(); ++k) {
-          const auto& [label, value] = port_of(numbers[k]);
-          const TensorType& type = plan.graph.tensor(value);
-          const std::string dims = concat(name, "_", what, k);
-          out_.line("{", quote(label), ", ", info(type.dtype).onnx, ", ", type.rank(), ", ",
-                    type.rank() == 0 ? std::string("nullptr, nullptr")
-                                     : concat(dims, "_dims, ", dims, "_dim_text"),
-                    ", ", values[k], "},");
-        }
-      }, ";");
+      out_.block(
+          concat("constexpr Port ", name, "_", what, "s[] ="),
+          [&] {
+            for (size_t k = 0; k < numbers.size(); ++k) {
+              const auto& [label, value] = port_of(numbers[k]);
+              const TensorType& type = plan.graph.tensor(value);
+              const std::string dims = concat(name, "_", what, k);
+              out_.line("{", quote(label), ", ", info(type.dtype).onnx, ", ", type.rank(), ", ",
+                        type.rank() == 0 ? std::string("nullptr, nullptr")
+                                         : concat(dims, "_dims, ", dims, "_dim_text"),
+                        ", ", values[k], "},");
+            }
+          },
+          ";");
     };
-    rows("input", plan.inputs,
-         [&](size_t k) { return std::pair(plan.graph.inputs()[k].name, plan.graph.inputs()[k].value); },
-         plan.input_values, false);
-    rows("output", plan.outputs,
-         [&](size_t k) {
-           return std::pair(plan.graph.outputs()[k].name, plan.graph.outputs()[k].value);
-         },
-         plan.output_values, true);
+    rows(
+        "input", plan.inputs,
+        [&](size_t k) {
+          return std::pair(plan.graph.inputs()[k].name, plan.graph.inputs()[k].value);
+        },
+        plan.input_values, false);
+    rows(
+        "output", plan.outputs,
+        [&](size_t k) {
+          return std::pair(plan.graph.outputs()[k].name, plan.graph.outputs()[k].value);
+        },
+        plan.output_values, true);
   }
 
   static int64_t symbol_or(const Expr& e, int64_t none) {
@@ -253,43 +265,51 @@ class ModelWriter {
       for (const Expr& dim : plan.states[k].type.token) token.push_back(dim.as_int().value_or(0));
       out_.line("constexpr i64 ", name, "_token", k, "[] = {", join(token, ", "), "};");
     }
-    out_.block(concat("constexpr StatePort ", name, "_states[] ="), [&] {
-      for (size_t k = 0; k < plan.states.size(); ++k) {
-        const PlannedState& s = plan.states[k];
-        const bool paged = s.type.layout == StateLayout::paged;
-        const int64_t appended = s.appended.as_int()
-                                     ? *s.appended.as_int()
-                                     : -1 - symbol_or(s.appended, 0);
-        out_.line("{", quote(plan.graph.inputs()[s.input].name), ", ", quote(s.output_name), ", ",
-                  info(s.type.dtype).onnx, ", StateLayout::", paged ? "paged" : "contiguous", ", ",
-                  s.type.token.size(), ", ", name, "_token", k, ", ", s.type.block_size, ", ",
-                  symbol_or(s.type.batch, -1), ", ", s.type.batch.as_int().value_or(0), ", ",
-                  symbol_or(s.type.capacity, -1), ", ", symbol_or(s.type.max_blocks, -1), ", ",
-                  symbol_or(s.type.length, -1), ", ", appended, ", ", s.data, ", ", s.table, ", ",
-                  s.lengths, "},");
-      }
-    }, ";");
+    out_.block(
+        concat("constexpr StatePort ", name, "_states[] ="),
+        [&] {
+          for (size_t k = 0; k < plan.states.size(); ++k) {
+            const PlannedState& s = plan.states[k];
+            const bool paged = s.type.layout == StateLayout::paged;
+            const int64_t appended =
+                s.appended.as_int() ? *s.appended.as_int() : -1 - symbol_or(s.appended, 0);
+            out_.line("{", quote(plan.graph.inputs()[s.input].name), ", ", quote(s.output_name),
+                      ", ", info(s.type.dtype).onnx,
+                      ", StateLayout::", paged ? "paged" : "contiguous", ", ", s.type.token.size(),
+                      ", ", name, "_token", k, ", ", s.type.block_size, ", ",
+                      symbol_or(s.type.batch, -1), ", ", s.type.batch.as_int().value_or(0), ", ",
+                      symbol_or(s.type.capacity, -1), ", ", symbol_or(s.type.max_blocks, -1), ", ",
+                      symbol_or(s.type.length, -1), ", ", appended, ", ", s.data, ", ", s.table,
+                      ", ", s.lengths, "},");
+          }
+        },
+        ";");
   }
 
   void write_values(const ProgramPlan& plan, std::string_view name) {
     if (plan.values.empty()) return;
-    constexpr std::string_view kKinds[] = {"arena", "input", "output", "constant", "alias", "state"};
-    out_.block(concat("constexpr Value ", name, "_values[] ="), [&] {
-      for (const PlannedValue& v : plan.values) {
-        int64_t offset = 0;
-        if (v.kind == PlannedValue::Kind::constant) offset = plan.constants[v.base].offset;
-        uint32_t needs = 0;
-        if (v.bytes) {
-          for (uint32_t id : symbols_of(v.bytes)) {
-            if (plan.graph.pool().symbol_info(SymbolId(id)).data_dependent) {
-              needs = std::max(needs, id + 1);
+    constexpr std::string_view kKinds[] = {"arena",    "input", "output",
+                                           "constant", "alias", "state"};
+    out_.block(
+        concat("constexpr Value ", name, "_values[] ="),
+        [&] {
+          for (const PlannedValue& v : plan.values) {
+            int64_t offset = 0;
+            if (v.kind == PlannedValue::Kind::constant) offset = plan.constants[v.base].offset;
+            uint32_t needs = 0;
+            if (v.bytes) {
+              for (uint32_t id : symbols_of(v.bytes)) {
+                if (plan.graph.pool().symbol_info(SymbolId(id)).data_dependent) {
+                  needs = std::max(needs, id + 1);
+                }
+              }
             }
+            out_.line("{ValueKind::", kKinds[static_cast<size_t>(v.kind)], ", ", v.base, ", ",
+                      v.plane, ", ", offset, ", ", v.first_step, ", ", v.last_step, ", ", needs,
+                      "},");
           }
-        }
-        out_.line("{ValueKind::", kKinds[static_cast<size_t>(v.kind)], ", ", v.base, ", ", v.plane,
-                  ", ", offset, ", ", v.first_step, ", ", v.last_step, ", ", needs, "},");
-      }
-    }, ";");
+        },
+        ";");
   }
 
   void write_work(const ProgramPlan& plan, std::string_view name) {
@@ -364,12 +384,16 @@ class ModelWriter {
                               ", args.values[", i, "]}"));
       }
       out_.line("if (args.allocate_outputs(args.run) == 0) return 6;  // resource exhausted");
-      out_.block("const CustomTensor tensors[] =", [&] {
-        for (const std::string& row : rows) out_.line(row, ",");
-      }, ";");
-      out_.line("const int status = ", op.function, "(tensors, ", node.inputs.size(), ", tensors + ",
-                node.inputs.size(), ", ", node.outputs.size(), ", args.error);");
-      out_.line("return status < 0 || status > 11 ? 10 : status;  // what is no status is a mistake");
+      out_.block(
+          "const CustomTensor tensors[] =",
+          [&] {
+            for (const std::string& row : rows) out_.line(row, ",");
+          },
+          ";");
+      out_.line("const int status = ", op.function, "(tensors, ", node.inputs.size(),
+                ", tensors + ", node.inputs.size(), ", ", node.outputs.size(), ", args.error);");
+      out_.line(
+          "return status < 0 || status > 11 ? 10 : status;  // what is no status is a mistake");
     });
   }
 
@@ -384,41 +408,50 @@ class ModelWriter {
       out_.line("constexpr u32 ", name, "_operands", k, "[] = {",
                 join(plan.steps[k].operands, ", "), "};");
     }
-    out_.block(concat("constexpr Step ", name, "_steps[] ="), [&] {
-      for (size_t k = 0; k < plan.steps.size(); ++k) {
-        const PlannedStep& s = plan.steps[k];
-        const bool routine = s.routine != nullptr;
-        const std::string label = routine ? routine_label(plan, s) : plan.kernels[s.kernel].name;
-        out_.line("{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
-                  routine ? std::string("nullptr") : concat(name, "_work", s.kernel), ", ",
-                  routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ", s.kernel,
-                  ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ",
-                  s.defines.empty() ? 0 : s.defines[0].value, ", ", s.defines.size(), ", 0, 0},");
-      }
-    }, ";");
+    out_.block(
+        concat("constexpr Step ", name, "_steps[] ="),
+        [&] {
+          for (size_t k = 0; k < plan.steps.size(); ++k) {
+            const PlannedStep& s = plan.steps[k];
+            const bool routine = s.routine != nullptr;
+            const std::string label =
+                routine ? routine_label(plan, s) : plan.kernels[s.kernel].name;
+            out_.line("{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
+                      routine ? std::string("nullptr") : concat(name, "_work", s.kernel), ", ",
+                      routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ",
+                      s.kernel, ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ",
+                      s.defines.empty() ? 0 : s.defines[0].value, ", ", s.defines.size(),
+                      ", 0, 0},");
+          }
+        },
+        ";");
   }
 
   void write_value_bytes(const ProgramPlan& plan, std::string_view name) {
-    out_.block(concat("void ", name, "_value_bytes([[maybe_unused]] const i64* symbols, "
-                      "[[maybe_unused]] i64* bytes)"), [&] {
-      Exprs all;
-      for (const PlannedValue& v : plan.values) all.push_back(v.bytes);
-      declare_symbols(plan, all);
-      for (size_t k = 0; k < plan.values.size(); ++k) {
-        const Expr& e = plan.values[k].bytes;
-        out_.line("bytes[", k, "] = ", e ? cpu_size(e) : std::string("0"), ";");
-      }
-    });
+    out_.block(concat("void ", name,
+                      "_value_bytes([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* bytes)"),
+               [&] {
+                 Exprs all;
+                 for (const PlannedValue& v : plan.values) all.push_back(v.bytes);
+                 declare_symbols(plan, all);
+                 for (size_t k = 0; k < plan.values.size(); ++k) {
+                   const Expr& e = plan.values[k].bytes;
+                   out_.line("bytes[", k, "] = ", e ? cpu_size(e) : std::string("0"), ";");
+                 }
+               });
   }
 
   void write_output_dims(const ProgramPlan& plan, std::string_view name) {
-    out_.block(concat("void ", name, "_output_dims([[maybe_unused]] const i64* symbols, "
-                      "[[maybe_unused]] i64* dims)"), [&] {
-      declare_symbols(plan, output_exprs_);
-      for (size_t k = 0; k < output_exprs_.size(); ++k) {
-        out_.line("dims[", k, "] = ", cpu_dim(output_exprs_[k]), ";");
-      }
-    });
+    out_.block(concat("void ", name,
+                      "_output_dims([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* dims)"),
+               [&] {
+                 declare_symbols(plan, output_exprs_);
+                 for (size_t k = 0; k < output_exprs_.size(); ++k) {
+                   out_.line("dims[", k, "] = ", cpu_dim(output_exprs_[k]), ";");
+                 }
+               });
   }
 
   void write_assumptions(const ProgramPlan& plan, std::string_view name) {
@@ -434,26 +467,31 @@ class ModelWriter {
       if (checkable) assumptions_.push_back(a);
     }
     if (!assumptions_.empty()) {
-      out_.block(concat("constexpr Assumption ", name, "_assumptions[] ="), [&] {
-        for (const Assumption& a : assumptions_) {
-          out_.line("{", quote(concat(a.text, ": expected ", to_text(a.a), " = ", to_text(a.b))),
-                    "},");
-        }
-      }, ";");
+      out_.block(
+          concat("constexpr Assumption ", name, "_assumptions[] ="),
+          [&] {
+            for (const Assumption& a : assumptions_) {
+              out_.line("{",
+                        quote(concat(a.text, ": expected ", to_text(a.a), " = ", to_text(a.b))),
+                        "},");
+            }
+          },
+          ";");
     }
-    out_.block(concat("i64 ", name, "_check_assumptions([[maybe_unused]] const i64* symbols)"), [&] {
-      Exprs all;
-      for (const Assumption& a : assumptions_) {
-        all.push_back(a.a);
-        all.push_back(a.b);
-      }
-      declare_symbols(plan, all);
-      for (size_t k = 0; k < assumptions_.size(); ++k) {
-        out_.line("if (", cpu_dim(assumptions_[k].a), " != ", cpu_dim(assumptions_[k].b),
-                  ") return ", k, ";");
-      }
-      out_.line("return -1;");
-    });
+    out_.block(concat("i64 ", name, "_check_assumptions([[maybe_unused]] const i64* symbols)"),
+               [&] {
+                 Exprs all;
+                 for (const Assumption& a : assumptions_) {
+                   all.push_back(a.a);
+                   all.push_back(a.b);
+                 }
+                 declare_symbols(plan, all);
+                 for (size_t k = 0; k < assumptions_.size(); ++k) {
+                   out_.line("if (", cpu_dim(assumptions_[k].a), " != ", cpu_dim(assumptions_[k].b),
+                             ") return ", k, ";");
+                 }
+                 out_.line("return -1;");
+               });
   }
 
   void write_levels() {
@@ -462,24 +500,30 @@ class ModelWriter {
       for (const auto& [plan, label] :
            {std::pair(model_.main, "main"), std::pair(model_.prepare, "prepare")}) {
         if (plan == nullptr || plan->kernels.empty()) continue;
-        out_.block(concat("constexpr KernelFn ", label, "_kernels_", space, "[] ="), [&] {
-          for (const PlannedKernel& kernel : plan->kernels) {
-            out_.line("ingot_cpu::", space, "::", kernel.name, ",");
-          }
-        }, ";");
+        out_.block(
+            concat("constexpr KernelFn ", label, "_kernels_", space, "[] ="),
+            [&] {
+              for (const PlannedKernel& kernel : plan->kernels) {
+                out_.line("ingot_cpu::", space, "::", kernel.name, ",");
+              }
+            },
+            ";");
       }
     }
-    out_.block("constexpr Level levels[] =", [&] {
-      for (CpuLevel level : model_.levels) {
-        const std::string_view space = info(level).prelude_namespace;
-        const auto table = [&](const ProgramPlan* plan, std::string_view label) {
-          return plan == nullptr || plan->kernels.empty() ? std::string("nullptr")
-                                                          : concat(label, "_kernels_", space);
-        };
-        out_.line("{", quote(info(level).name), ", ", info(level).feature_bits, "u, ",
-                  table(model_.main, "main"), ", ", table(model_.prepare, "prepare"), "},");
-      }
-    }, ";");
+    out_.block(
+        "constexpr Level levels[] =",
+        [&] {
+          for (CpuLevel level : model_.levels) {
+            const std::string_view space = info(level).prelude_namespace;
+            const auto table = [&](const ProgramPlan* plan, std::string_view label) {
+              return plan == nullptr || plan->kernels.empty() ? std::string("nullptr")
+                                                              : concat(label, "_kernels_", space);
+            };
+            out_.line("{", quote(info(level).name), ", ", info(level).feature_bits, "u, ",
+                      table(model_.main, "main"), ", ", table(model_.prepare, "prepare"), "},");
+          }
+        },
+        ";");
   }
 
   void write_constants() {
@@ -490,15 +534,18 @@ class ModelWriter {
       }
     }
     if (!model_.constants.empty()) {
-      out_.block("constexpr Constant constants[] =", [&] {
-        for (size_t k = 0; k < model_.constants.size(); ++k) {
-          const ModelConstant& c = model_.constants[k];
-          out_.line("{", quote(c.name), ", ", info(c.dtype).onnx, ", ", c.dims.size(), ", ",
-                    c.dims.empty() ? std::string("nullptr") : concat("constant", k, "_dims"), ", ",
-                    c.replaceable ? "true" : "false", ", ", c.prepare_input, ", ", c.offset, ", ",
-                    c.source_file, ", ", c.source_offset, "u},");
-        }
-      }, ";");
+      out_.block(
+          "constexpr Constant constants[] =",
+          [&] {
+            for (size_t k = 0; k < model_.constants.size(); ++k) {
+              const ModelConstant& c = model_.constants[k];
+              out_.line("{", quote(c.name), ", ", info(c.dtype).onnx, ", ", c.dims.size(), ", ",
+                        c.dims.empty() ? std::string("nullptr") : concat("constant", k, "_dims"),
+                        ", ", c.replaceable ? "true" : "false", ", ", c.prepare_input, ", ",
+                        c.offset, ", ", c.source_file, ", ", c.source_offset, "u},");
+            }
+          },
+          ";");
     }
     std::vector<std::string> prepared;
     for (const PlannedConstant& c : model_.main->constants) {
@@ -506,26 +553,35 @@ class ModelWriter {
     }
     prepared_count_ = prepared.size();
     if (!prepared.empty()) {
-      out_.block("constexpr Prepared prepared[] =", [&] {
-        for (const std::string& row : prepared) out_.line(row, ",");
-      }, ";");
+      out_.block(
+          "constexpr Prepared prepared[] =",
+          [&] {
+            for (const std::string& row : prepared) out_.line(row, ",");
+          },
+          ";");
     }
     if (!model_.sources.empty()) {
-      out_.block("constexpr SourceFile source_files[] =", [&] {
-        for (const ModelSource& s : model_.sources) {
-          out_.line("{", quote(s.name), ", ", s.bytes, "u, ", hash_text_of(s.hash), "},");
-        }
-      }, ";");
+      out_.block(
+          "constexpr SourceFile source_files[] =",
+          [&] {
+            for (const ModelSource& s : model_.sources) {
+              out_.line("{", quote(s.name), ", ", s.bytes, "u, ", hash_text_of(s.hash), "},");
+            }
+          },
+          ";");
     }
   }
 
   void write_metadata() {
     if (model_.metadata.empty()) return;
-    out_.block("constexpr Metadata metadata[] =", [&] {
-      for (const auto& [key, value] : model_.metadata) {
-        out_.line("{", quote(key), ", ", quote(value), "},");
-      }
-    }, ";");
+    out_.block(
+        "constexpr Metadata metadata[] =",
+        [&] {
+          for (const auto& [key, value] : model_.metadata) {
+            out_.line("{", quote(key), ", ", quote(value), "},");
+          }
+        },
+        ";");
   }
 
   void write_description() {
@@ -535,22 +591,26 @@ class ModelWriter {
     if (embedded) {
       out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) const u8 ingot_weights[];");
     }
-    out_.block("extern \"C\" __attribute__((visibility(\"hidden\"))) const Model "
-               "ingot_model_description =", [&] {
-      out_.line("sizeof(Model), kFormat,");
-      out_.line(quote(model_.name), ", ", quote(model_.hash), ", \"cpu\", ",
-                quote(model_.toolchain), ", ", quote(kCompilerVersion), ",");
-      out_.line("levels, ", model_.levels.size(), ",");
-      out_.line("&main_program, ", model_.prepare != nullptr ? "&prepare_program" : "nullptr", ",");
-      out_.line(array("constants", model_.constants.size()), ",");
-      out_.line(array("prepared", prepared_count_), ",");
-      out_.line(array("metadata", model_.metadata.size()), ",");
-      out_.line("{WeightsKind::", kKinds[static_cast<size_t>(w.kind)], ", ",
-                embedded ? "ingot_weights" : "nullptr", ", ", w.bytes, "u, ",
-                w.kind == WeightsKind::separate ? quote(w.file_name) : std::string("nullptr"), ", ",
-                hash_text_of(w.hash), ", ", w.embedded_bytes, "u},");
-      out_.line(array("source_files", model_.sources.size()), ",");
-    }, ";");
+    out_.block(
+        "extern \"C\" __attribute__((visibility(\"hidden\"))) const Model "
+        "ingot_model_description =",
+        [&] {
+          out_.line("sizeof(Model), kFormat,");
+          out_.line(quote(model_.name), ", ", quote(model_.hash), ", \"cpu\", ",
+                    quote(model_.toolchain), ", ", quote(kCompilerVersion), ",");
+          out_.line("levels, ", model_.levels.size(), ",");
+          out_.line("&main_program, ", model_.prepare != nullptr ? "&prepare_program" : "nullptr",
+                    ",");
+          out_.line(array("constants", model_.constants.size()), ",");
+          out_.line(array("prepared", prepared_count_), ",");
+          out_.line(array("metadata", model_.metadata.size()), ",");
+          out_.line("{WeightsKind::", kKinds[static_cast<size_t>(w.kind)], ", ",
+                    embedded ? "ingot_weights" : "nullptr", ", ", w.bytes, "u, ",
+                    w.kind == WeightsKind::separate ? quote(w.file_name) : std::string("nullptr"),
+                    ", ", hash_text_of(w.hash), ", ", w.embedded_bytes, "u},");
+          out_.line(array("source_files", model_.sources.size()), ",");
+        },
+        ";");
   }
 
   static constexpr std::string_view kCompilerVersion = "ingot 0.1";
@@ -592,22 +652,27 @@ std::string kernel_prologue(std::string_view kernels, Tiles tiles) {
   std::string all = pasted("artifact/program.h");
   if (tiles == Tiles::linked) all += "#define INGOT_TILES_ELSEWHERE 1\n";
   for (const PreludeHeader& header : prelude_headers()) {
-    const bool needed = header.calls.empty() ||
-                        std::ranges::any_of(header.calls, [&](std::string_view call) {
-                          return kernels.find(call) != std::string_view::npos;
-                        });
+    const bool needed =
+        header.calls.empty() || std::ranges::any_of(header.calls, [&](std::string_view call) {
+          return kernels.find(call) != std::string_view::npos;
+        });
     if (needed) all += pasted(concat("prelude/cpu/", header.name));
   }
-  return all + "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
-               "using ingot::artifact::operand;\ninline namespace INGOT_LEVEL {\n";
+  return all +
+         "namespace ingot_cpu {\nusing ingot::artifact::KernelArgs;\n"
+         "using ingot::artifact::operand;\ninline namespace INGOT_LEVEL {\n";
 }
 
-std::string kernel_epilogue() { return "\n}  // namespace INGOT_LEVEL\n}  // namespace ingot_cpu\n"; }
+std::string kernel_epilogue() {
+  return "\n}  // namespace INGOT_LEVEL\n}  // namespace ingot_cpu\n";
+}
 
 std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix,
                                       Tiles tiles) {
   const size_t count = plan.kernels.size();
-  const size_t units = count < kLeastToSplit ? 1 : std::max<size_t>(2, (count + kKernelsPerUnit - 1) / kKernelsPerUnit);
+  const size_t units = count < kLeastToSplit
+                           ? 1
+                           : std::max<size_t>(2, (count + kKernelsPerUnit - 1) / kKernelsPerUnit);
   std::vector<SourceFile> files;
   for (size_t unit = 0; unit < units && count > 0; ++unit) {
     const size_t first = count * unit / units, last = count * (unit + 1) / units;
@@ -621,12 +686,15 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
       kernels.raw(kernel.text);
     }
     files.push_back(
-        {name, concat("// ", name, ": kernels made by ingot; compiled once per instruction set level.\n",
-                      kernel_prologue(kernels.text(), tiles), kernels.text(), kernel_epilogue())});
+        {name,
+         concat("// ", name, ": kernels made by ingot; compiled once per instruction set level.\n",
+                kernel_prologue(kernels.text(), tiles), kernels.text(), kernel_epilogue())});
   }
   return files;
 }
 
-SourceFile write_model(const ModelDescription& model) { return ModelWriter(model).write(); }
+SourceFile write_model(const ModelDescription& model) {
+  return ModelWriter(model).write();
+}
 
 }  // namespace ingot

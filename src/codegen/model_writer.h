@@ -25,8 +25,8 @@ struct ModelConstant {
   std::vector<int64_t> dims;
   bool replaceable = false;
   uint32_t prepare_input = 0;
-  int64_t offset = -1;          // of its original bytes in the weights
-  uint32_t source_file = 0;     // 1 + number, stripped
+  int64_t offset = -1;       // of its original bytes in the weights
+  uint32_t source_file = 0;  // 1 + number, stripped
   uint64_t source_offset = 0;
 };
 

@@ -12,13 +12,13 @@ namespace ingot {
 
 /// How a program ended.
 struct ProcessResult {
-  int exit_code = 0;      // 128 + signal if it was killed by one
-  std::string output;     // stdout and stderr together, cut at 64 KiB
+  int exit_code = 0;   // 128 + signal if it was killed by one
+  std::string output;  // stdout and stderr together, cut at 64 KiB
 };
 
 struct ProcessOptions {
-  std::filesystem::path directory;              // to run in; empty: the present one
-  const std::atomic<bool>* cancel = nullptr;    // when it turns true the program is ended
+  std::filesystem::path directory;            // to run in; empty: the present one
+  const std::atomic<bool>* cancel = nullptr;  // when it turns true the program is ended
 };
 
 /// Runs `arguments[0]` (looked up in PATH) without a shell and without standard input.

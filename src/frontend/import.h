@@ -17,11 +17,11 @@ namespace ingot {
 
 /// A node of the model, for whoever brought its operator.
 struct CustomNode {
-  std::string_view domain;   // empty: ai.onnx
+  std::string_view domain;  // empty: ai.onnx
   std::string_view op_type;
-  std::string name;          // as messages and provenance call it
-  std::vector<ValueId> inputs;               // all there
-  std::vector<std::string_view> outputs;     // names
+  std::string name;                             // as messages and provenance call it
+  std::vector<ValueId> inputs;                  // all there
+  std::vector<std::string_view> outputs;        // names
   std::map<std::string, Attribute> attributes;  // numbers, texts and lists of them
 };
 /// Adds to the graph what a node stands for; its outputs. Errors: unsupported makes the node a

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "artifact/program.h"
@@ -160,7 +161,7 @@ Result<std::vector<Tensor>> PlanBatch::run(size_t number, std::span<const Tensor
     const size_t size =
         filled ? bytes.size() : static_cast<size_t>(evaluate_dim(value.bytes, symbols));
     memory.emplace_back(size);
-    std::memcpy(memory.back().data(), bytes.data(), bytes.size());
+    std::ranges::copy(bytes, memory.back().data());
   }
   const auto address = [&](uint32_t v) {
     while (plan.values[v].kind == PlannedValue::Kind::alias) v = plan.values[v].base;

@@ -1,11 +1,12 @@
 // tests/compiler/compiler_test.cc: models in memory, custom operators and failures through the
 // public face of the compiler; results are run.
+#include "ingot/compiler.h"
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "frontend/test_model.h"
-#include "ingot/compiler.h"
 #include "runtime/model.h"
 
 namespace ingot::compiler {

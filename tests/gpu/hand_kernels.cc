@@ -240,10 +240,10 @@ KernelCase all_reductions(int64_t n) {
   Random random(6);
   for (int64_t& v : x) v = random.range(-3, 3);
   int64_t sum = 0;
-  int64_t product = 1;
+  uint64_t product = 1;
   for (const int64_t v : x) {
     sum += v;
-    product *= v == 0 ? 1 : v;
+    product *= static_cast<uint64_t>(v == 0 ? 1 : v);
   }
   // The product wraps around as 32-bit integers do.
   const auto wrapped = static_cast<int64_t>(static_cast<int32_t>(product));

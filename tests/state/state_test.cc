@@ -203,6 +203,7 @@ ingot_tensor tensor_of(std::vector<float>& data, std::vector<int64_t>& dims) {
   t.dtype = INGOT_FLOAT32;
   t.rank = static_cast<int32_t>(dims.size());
   t.dims = dims.data();
+  data.reserve(1);  // null would ask the run for memory
   t.data = data.data();
   return t;
 }

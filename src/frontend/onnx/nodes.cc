@@ -29,8 +29,9 @@ Result<Attribute> custom_attribute(const AttributeProto& attribute) {
       return Attribute(
           std::vector<std::string>(attribute.strings.begin(), attribute.strings.end()));
     default:
-      return unsupported("attribute '", to_comment(attribute.name), "' of a custom operator: ",
-                         "expected numbers or text, got ", to_text(attribute.type));
+      return unsupported("attribute '", to_comment(attribute.name),
+                         "' of a custom operator: ", "expected numbers or text, got ",
+                         to_text(attribute.type));
   }
 }
 
@@ -210,8 +211,8 @@ Result<ValueIds> Importer::build_custom(const NodeProto& node, const BuildCustom
     if (!inputs[k].valid()) return unsupported("input ", k, " of a custom operator is left out");
     if (is_unknown(graph_.type(inputs[k]))) return unsupported(kBlocked);
   }
-  CustomNode custom{normal_domain(node.domain), node.op_type, provenance(node, frame), inputs,
-                    node.outputs, {}};
+  CustomNode custom{
+      normal_domain(node.domain), node.op_type, provenance(node, frame), inputs, node.outputs, {}};
   for (const AttributeProto* attribute : attributes) {
     TRY(custom.attributes[std::string(attribute->name)], custom_attribute(*attribute));
   }
