@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""bad_input_test.py: damaged models, full disks, missing compilers, wrong inputs, interrupts: each has
-its exit status, a message that names place, expected and given, and leaves no file behind."""
+"""bad_input_test.py: damaged models, full disks, missing compilers, wrong inputs, interrupts.
+
+Each has its exit status and a message that names place, expected and given; no file is left."""
 
 import os
 import pathlib

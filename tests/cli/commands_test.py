@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""commands_test.py: verify, conformance, run, bench, inspect and doctor: results, keys, statuses."""
+"""commands_test.py: verify, conformance, run, bench, inspect, doctor: results, keys, statuses."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compile_test.py: every way to write a compiled model, and names that would break generated code."""
+"""compile_test.py: every way to write a compiled model; names that would break generated code."""
 
 import re
 import shutil
