@@ -73,13 +73,6 @@ Status add_other_files(Hasher& hasher, const std::filesystem::path& model,
   return ok();
 }
 
-std::string pass_names() {
-  std::vector<std::string_view> names;
-  for (const Pass& row : pipeline()) names.push_back(row.name);
-  for (const Pass& row : closing_pipeline()) names.push_back(row.name);
-  return join(names, ", ");
-}
-
 constexpr std::string_view kDimForm = "NAME=VALUE, NAME=LO..HI or NAME=LO..HI,POINT,...";
 
 Result<EmitKind> parse_emit(const std::string& text) {
@@ -183,19 +176,13 @@ Result<CompileOptions> CompileArguments::parse() const {
   if (!dump_after.empty() && dump_directory.empty()) {
     return invalid_argument("--dump-after: expected --dump-dir as well");
   }
-  for (const std::string& pass : dump_after) {
-    const auto named = [&](const Pass& row) { return row.name == pass; };
-    if (std::ranges::none_of(pipeline(), named) &&
-        std::ranges::none_of(closing_pipeline(), named)) {
-      return invalid_argument("--dump-after: expected one of the passes ", pass_names(), ", got '",
-                              pass, "'");
-    }
-  }
   options.updatable = updatable;
   options.threads = threads;
   options.keep_source = keep_source;
   options.disabled_passes.insert(disabled.begin(), disabled.end());
+  TRY_STATUS(check_switch_names("--disable-pass", options.disabled_passes));
   options.dump_after.insert(dump_after.begin(), dump_after.end());
+  TRY_STATUS(check_pass_names("--dump-after", options.dump_after));
   options.dump_directory = dump_directory;
   options.cancel = &interrupted();
   const auto cache = cache_folder();

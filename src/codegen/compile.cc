@@ -21,6 +21,7 @@
 #include "codegen/program.h"
 #include "codegen/weights_file.h"
 #include "ingot/ingot.h"
+#include "passes/fuse.h"
 #include "passes/split_prepare.h"
 
 namespace ingot {
@@ -149,7 +150,7 @@ class Compilation {
     options.disabled = options_.disabled_passes;
     // Without fusion every op is a region of its own: regions there must be.
     if (options.disabled.erase("fuse") > 0) {
-      options.disabled.insert({"fuse_epilogues", "fuse_pointwise", "fuse_reductions"});
+      for (const std::string_view part : fuse_parts()) options.disabled.emplace(part);
     }
     options.verify |= options_.verify;
     return options;

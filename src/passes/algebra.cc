@@ -145,6 +145,10 @@ constexpr std::array kRules = {
 
 }  // namespace
 
+std::vector<std::string_view> algebra_parts() {
+  return names_of(kRules);
+}
+
 void algebra(Graph& graph, const PassContext& context) {
   std::vector<Rule> rules(kRules.begin(), kRules.end());
   const auto canonical = canonical_rules();

@@ -276,6 +276,12 @@ std::span<const Rule> canonical_rules() {
   return kRules;
 }
 
+std::vector<std::string_view> canonicalize_parts() {
+  auto names = names_of(kRules);
+  names.push_back("unify_symbols");
+  return names;
+}
+
 void canonicalize(Graph& graph, const PassContext& context) {
   if (context.is_enabled("unify_symbols")) unify_symbols(graph);
   apply_rules(graph, kRules, context);

@@ -161,6 +161,10 @@ constexpr std::array kRules = {
 
 }  // namespace
 
+std::vector<std::string_view> fold_batch_norm_parts() {
+  return names_of(kRules);
+}
+
 void fold_batch_norm(Graph& graph, const PassContext& context) {
   std::vector<Rule> rules(kRules.begin(), kRules.end());
   const auto canonical = canonical_rules();  // p0 + 0 and operands no longer mentioned

@@ -148,6 +148,10 @@ class ConstantFolder {
 
 }  // namespace
 
+std::vector<std::string_view> fold_constants_parts() {
+  return {"fold_shapes"};
+}
+
 void fold_constants(Graph& graph, const PassContext& context) {
   ConstantFolder(graph).run(context.is_enabled("fold_shapes"));
 }

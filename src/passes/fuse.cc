@@ -408,6 +408,10 @@ void separate_outputs(Graph& graph) {
 
 }  // namespace
 
+std::vector<std::string_view> fuse_parts() {
+  return {"fuse_epilogues", "fuse_pointwise", "fuse_reductions"};
+}
+
 void fuse(Graph& graph, const PassContext& context) {
   separate_outputs(graph);
   graph.compact();

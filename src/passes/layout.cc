@@ -5,6 +5,7 @@
 // operands of such an op to its result, where it meets the next one. order[a] is the axis of the
 // transpose's input that becomes axis a.
 #include <algorithm>
+#include <iterator>
 
 #include "kernel/stmt.h"
 #include "ops/arg_reduce.h"
@@ -367,6 +368,12 @@ Graph sink_transposes(Graph graph, const PassContext& context) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> layout_parts() {
+  auto names = names_of(kSinkRules);
+  std::ranges::copy(names_of(kEndRules), std::back_inserter(names));
+  return names;
+}
 
 void layout(Graph& graph, const PassContext& context) {
   Graph plain = graph;

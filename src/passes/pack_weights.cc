@@ -75,6 +75,10 @@ constexpr std::array kRules = {
 
 }  // namespace
 
+std::vector<std::string_view> pack_weights_parts() {
+  return names_of(kRules);
+}
+
 void pack_weights(Graph& graph, const PassContext& context) {
   apply_rules(graph, kRules, context);
 }

@@ -54,6 +54,8 @@ struct Pass {
   std::string_view name;
   void (*run)(Graph&, const PassContext&);
   std::string_view why_here;
+  /// The names that it asks PassContext::is_enabled for, such as those of its rules; may be null.
+  std::vector<std::string_view> (*parts)() = nullptr;
 };
 
 /// What one row did.
@@ -85,6 +87,14 @@ Result<std::vector<PassRecord>> run_passes(Graph& graph, std::span<const Pass> p
 std::span<const Pass> pipeline();
 /// The rows that each half of split_prepare takes afterwards.
 std::span<const Pass> closing_pipeline();
+
+/// Names of all rows, in order; and of what can be switched off: rows, then parts, each once.
+std::vector<std::string_view> pass_names();
+std::vector<std::string_view> switch_names();
+/// Whether each name is one of those; `option` begins the message. Errors: invalid_argument that
+/// says what there is.
+Status check_pass_names(std::string_view option, const std::set<std::string, std::less<>>& names);
+Status check_switch_names(std::string_view option, const std::set<std::string, std::less<>>& names);
 
 /// All reasons in one message: nodes grouped by operator and reason, with counts and first names.
 std::string to_text(std::span<const UnsupportedNode> nodes);

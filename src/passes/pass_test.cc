@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
 #include "ops/matmul.h"
 #include "ops/pointwise.h"
 #include "ops/registry.h"
@@ -67,6 +71,44 @@ TEST(RunPasses, EveryRowSaysWhy) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name << " twice";
     EXPECT_FALSE(pass.why_here.empty()) << pass.name;
   }
+}
+
+/// The literals behind `before` in this folder's sources.
+std::vector<std::string> literals_behind(std::string_view before) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(INGOT_SOURCE_DIR "/src/passes")) {
+    if (entry.path().extension() != ".cc" || entry.path().stem() == "pass_test") continue;
+    const std::string text = *read_text(entry.path());
+    for (size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+      const size_t begin = at + before.size();
+      names.push_back(text.substr(begin, text.find('"', begin) - begin));
+    }
+  }
+  return names;
+}
+
+// What code asks for but no row names could not be switched off from outside.
+TEST(RunPasses, EveryRuleBelongsToARow) {
+  const auto known = switch_names();
+  EXPECT_EQ(std::set(known.begin(), known.end()).size(), known.size());
+  for (const char* before : {"Rule{\"", "is_enabled(\""}) {
+    const auto names = literals_behind(before);
+    EXPECT_FALSE(names.empty());
+    for (const std::string& name : names) {
+      EXPECT_NE(std::ranges::find(known, name), known.end()) << name;
+    }
+  }
+}
+
+TEST(RunPasses, UnknownNamesAreRefused) {
+  EXPECT_TRUE(check_switch_names("--disable-pass", {"cse", "fuse_pointwise", "drop_pad"}));
+  EXPECT_TRUE(check_pass_names("--dump-after", {"cse", "fuse"}));
+  EXPECT_EQ(problem(check_pass_names("--dump-after", {"cse", "fuse_pointwise"}))
+                .find("--dump-after: expected one of the passes dead_code, canonicalize, "),
+            0u);
+  const std::string text = problem(check_switch_names("--disable-pass", {"cze"}));
+  EXPECT_NE(text.find("fuse_reductions"), std::string::npos) << text;
+  EXPECT_NE(text.find("got 'cze'"), std::string::npos) << text;
 }
 
 TEST(RunPassesDeathTest, RefusesAChangedOutput) {

@@ -10,12 +10,14 @@ namespace ingot {
 /// Removes what does nothing (reshapes, transposes, slices, casts ...), merges pairs of one kind,
 /// and unifies symbols that the graph's assumptions equate.
 void canonicalize(Graph& graph, const PassContext& context);
+std::vector<std::string_view> canonicalize_parts();
 /// The rules of it, for passes that make redundant ops.
 std::span<const Rule> canonical_rules();
 
 /// Computes small values that are known: from constants by `reference`, shape arithmetic by
 /// symbolic_contents. Large constants are left to the weight-preparation program.
 void fold_constants(Graph& graph, const PassContext& context);
+std::vector<std::string_view> fold_constants_parts();
 
 /// Merges nodes that compute the same.
 void cse(Graph& graph, const PassContext& context);
@@ -26,16 +28,20 @@ void dead_code(Graph& graph, const PassContext& context);
 /// Simplifies arithmetic: constants of one value move into expressions, broadcasts into the
 /// pointwise ops that broadcast by themselves, and the like.
 void algebra(Graph& graph, const PassContext& context);
+std::vector<std::string_view> algebra_parts();
 
 /// Moves transposes down through the graph until they meet and cancel; keeps the graph as it was if
 /// that would leave more elements to transpose.
 void layout(Graph& graph, const PassContext& context);
+std::vector<std::string_view> layout_parts();
 
 /// Multiplies a per-channel scale behind a convolution or matrix product into its weights.
 void fold_batch_norm(Graph& graph, const PassContext& context);
+std::vector<std::string_view> fold_batch_norm_parts();
 
 /// Gives matrix products and convolutions their right operand in panels.
 void pack_weights(Graph& graph, const PassContext& context);
+std::vector<std::string_view> pack_weights_parts();
 
 /// Expands composite ops and refuses, all at once, what no kernel can be made for.
 void legalize(Graph& graph, const PassContext& context);

@@ -103,6 +103,12 @@ class RewriteDriver {
   std::vector<bool> is_waiting_;
 };
 
+std::vector<std::string_view> names_of(std::span<const Rule> rules) {
+  std::vector<std::string_view> names;
+  for (const Rule& rule : rules) names.push_back(rule.name);
+  return names;
+}
+
 size_t apply_rules(Graph& graph, std::span<const Rule> rules, const PassContext& context) {
   return RewriteDriver(graph, rules, context).run();
 }

@@ -73,6 +73,9 @@ struct Rule {
   bool joins = true;
 };
 
+/// For Pass::parts.
+std::vector<std::string_view> names_of(std::span<const Rule> rules);
+
 /// Applies rules until none does, at most some hundred times per node (a note says so then). Rules
 /// that the context disables by name are left out. How often a rule was applied.
 size_t apply_rules(Graph& graph, std::span<const Rule> rules, const PassContext& context);

@@ -477,6 +477,17 @@ class RunTime(ProgramTest):
                          self.model(), "-o", self.out / "other.so", option, text)
         self.bad(USAGE, ["--dump-after", "canonicalize", "'nonsense'"], "compile", self.model(),
                  "-o", self.out / "other.so", "--dump-after", "nonsense", "--dump-dir", self.out)
+        # Every name that the messages list is one that the options take.
+        for option, name in (("--disable-pass", "fuse_pointwise"), ("--dump-after", "fuse")):
+            done = self.bad(USAGE, [option, name, "'nonsense'"], "compile", self.model(), "-o",
+                            self.out / "other.so", option, "nonsense", "--dump-dir", self.out)
+            listed = done.err.split("rules " if "rules" in done.err else "passes ")[1]
+            for name in listed.split(", got")[0].split(", "):
+                self.bad(USAGE, ["'nonsense'"], "compile", self.model(), "-o",
+                         self.out / "other.so", option, name, option, "nonsense", "--dump-dir",
+                         self.out)
+        self.bad(USAGE, ["--disable-pass", "'fuse_reduction'"], "verify", self.model(), "--random",
+                 "1", "--disable-pass", "fuse_reduction")
         for option, text, parts in (("--dim", "nothing=3", ["'nothing'", "batch"]),
                                     ("--input-shape", "x=1,8,1", ["'x'", "2 dims", "3"]),
                                     ("--input-shape", "nothing=1", ["'nothing'"])):

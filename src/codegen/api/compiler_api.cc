@@ -68,7 +68,9 @@ Result<CompileOptions> compile_options(const Options& options) {
   result.threads = options.threads;
   result.keep_source = options.keep_source;
   result.disabled_passes.insert(options.disabled_passes.begin(), options.disabled_passes.end());
+  TRY_STATUS(check_switch_names("disabled_passes", result.disabled_passes));
   result.dump_after.insert(options.dump_after.begin(), options.dump_after.end());
+  TRY_STATUS(check_pass_names("dump_after", result.dump_after));
   result.dump_directory = options.dump_directory;
   result.cache = options.cache_directory;
   result.cancel = options.cancel;
