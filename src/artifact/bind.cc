@@ -72,6 +72,7 @@ ingot_status bind_dim(Run& run, u32 input, u32 axis, i64 got) {
   const Port& port = run.program().inputs[input];
   const Dim& dim = port.dims[axis];
   Workspace& workspace = *run.workspace;
+  if (dim.symbol < -1) return INGOT_OK;
   if (dim.symbol < 0) {
     if (got == dim.value) return INGOT_OK;
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': dim %u: expected %lld, got %lld", port.name,
@@ -308,6 +309,10 @@ ingot_status bind_symbols(Run& run) {
     const Symbol& symbol = program.symbols[s];
     workspace.bound_port[s] = kUnbound;
     workspace.symbols[s] = symbol.lo == symbol.hi && !symbol.data_dependent ? symbol.lo : 0;
+    // What a body defines itself, as in an earlier turn, is nothing that it knows.
+    if (run.outer_symbols != nullptr && !symbol.data_dependent) {
+      workspace.symbols[s] = run.outer_symbols[s];
+    }
   }
   for (u32 i = 0; i < program.output_count; ++i) {
     workspace.own_outputs[i] = nullptr;

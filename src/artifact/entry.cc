@@ -49,6 +49,9 @@ ingot_status metadata(const ingot_model* model, u32 index, const char** key, con
     return fail(INGOT_INVALID_ARGUMENT, "metadata: expected an open model and 0..%u, got %u",
                 model == nullptr ? 0 : model->description->metadata_count, index);
   }
+  if (key == nullptr || value == nullptr) {
+    return fail(INGOT_INVALID_ARGUMENT, "metadata: expected places for key and value, got null");
+  }
   *key = model->description->metadata[index].key;
   *value = model->description->metadata[index].value;
   return INGOT_OK;

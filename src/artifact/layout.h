@@ -7,9 +7,6 @@
 
 namespace ingot::artifact {
 
-/// The most dims a tensor of the interface may have.
-inline constexpr u32 kMaxRank = 64;
-
 /// A root is a value with memory of its own; aliases lie in a root's memory.
 struct Layout {
   const Program* program;

@@ -160,6 +160,7 @@ TEST(Model, DescribesItself) {
   EXPECT_STREQ(key, "labels");
   EXPECT_STREQ(value, "a,b,c");
   EXPECT_EQ(api->metadata(layer.model, 2, &key, &value), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->metadata(layer.model, 0, nullptr, &value), INGOT_INVALID_ARGUMENT);
 }
 
 TEST(Model, ReadsEmbeddedWeightsInEveryMode) {
@@ -265,6 +266,40 @@ TEST(Model, ChecksOpenOptions) {
             "open: max_concurrent_runs: expected at least 0, got -1");
   EXPECT_EQ(api->open(nullptr, nullptr), INGOT_INVALID_ARGUMENT);
   api->close(nullptr);
+}
+
+TEST(Model, TakesNullForEveryPointer) {
+  Fixture layer("layer");
+  const ingot_model_api* api = layer.api;
+  EXPECT_EQ(api->describe(nullptr), nullptr);
+  EXPECT_EQ(api->input(nullptr, 0), nullptr);
+  EXPECT_EQ(api->output(nullptr, 0), nullptr);
+  EXPECT_EQ(api->state(nullptr, 0), nullptr);
+  EXPECT_EQ(api->symbol(nullptr, 0), nullptr);
+  EXPECT_EQ(api->constant(nullptr, 0), nullptr);
+  const char* text = nullptr;
+  EXPECT_EQ(api->metadata(nullptr, 0, &text, &text), INGOT_INVALID_ARGUMENT);
+  uint64_t bytes = 0;
+  const int64_t symbols[2] = {1, 0};
+  EXPECT_EQ(api->workspace_bytes(nullptr, symbols, 2, 0, &bytes), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->workspace_bytes(layer.model, nullptr, 2, 0, &bytes), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->workspace_bytes(layer.model, symbols, 2, 0, nullptr), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->run(layer.model, nullptr, 0, nullptr, 0, nullptr), INGOT_INVALID_ARGUMENT);
+  const char* name = "w";
+  const char* nobody = nullptr;
+  Owned<float> w(INGOT_FLOAT32, {4, 3}, std::vector<float>(12));
+  EXPECT_EQ(api->set_constants(nullptr, &name, &w.tensor, 1), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->set_constants(layer.model, nullptr, &w.tensor, 1), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->set_constants(layer.model, &nobody, &w.tensor, 1), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->set_constants(layer.model, &name, nullptr, 1), INGOT_INVALID_ARGUMENT);
+  ingot_tensor no_dims = w.tensor;
+  no_dims.dims = nullptr;
+  EXPECT_EQ(api->set_constants(layer.model, &name, &no_dims, 1), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->get_constant(layer.model, nullptr, &w.tensor), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->get_constant(layer.model, "w", nullptr), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->get_constant(nullptr, "w", &w.tensor), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(api->verify_weights(nullptr), INGOT_INVALID_ARGUMENT);
+  api->free_output(nullptr, nullptr);
 }
 
 TEST(Model, Logs) {

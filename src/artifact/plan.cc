@@ -157,8 +157,9 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
   u32 count = 0;
   bool too_many = false;
   for (u32 v = 0; v < values; ++v) {
+    if (layout_.group[v] != 0) continue;
     if (plan->bytes[v] < 0 || plan->bytes[v] == kTooManyBytes) too_many = true;
-    if (program.values[v].kind != ValueKind::arena || layout_.group[v] != 0) continue;
+    if (program.values[v].kind != ValueKind::arena) continue;
     intervals[count++] = {v, layout_.first_step[v], layout_.last_step[v], plan->bytes[v], 0};
   }
   plan->arena_bytes = too_many ? kTooManyBytes : place_intervals(intervals, count, order);

@@ -15,6 +15,8 @@ using u8 = __UINT8_TYPE__;
 
 /// Sizes saturate here, so that absurd shapes become "too much memory" instead of overflow.
 inline constexpr i64 kTooManyBytes = __INT64_MAX__;
+/// The most dims a tensor may have.
+inline constexpr u32 kMaxRank = 64;
 /// a * b of sizes that are not negative; kTooManyBytes if it does not fit.
 inline i64 multiply_size(i64 a, i64 b) {
   i64 product = 0;
@@ -81,6 +83,32 @@ struct CustomTensor {
   void* data;
 };
 
+struct Program;
+
+enum class ControlKind : u8 {
+  branch,  // operand 0, one b8, chooses body 0 (true) or 1
+  loop,    // operands: trips (i64), condition (b8), carried values, captures; ONNX Loop
+};
+
+/// Which dim of a control step's output tells a symbol that the step defines.
+struct FoundDim {
+  u32 output;  // or ~0u: none, the symbol has its least value
+  u32 axis;
+};
+
+/// A step whose work is that of other programs, its bodies. A branch's bodies take the operands
+/// behind the condition; a loop's body takes the turn (i64), the condition and the rest, and gives
+/// the condition, the carried values and what is stacked over the turns.
+struct Control {
+  ControlKind kind;
+  const Program* bodies[2];
+  u32 input_count;  // operands: so many inputs, then the outputs
+  u32 carried;      // loop
+  /// The dims of the inputs, kMaxRank apart.
+  void (*input_dims)(const i64* symbols, i64* dims);
+  const FoundDim* found;  // [Step::symbol_count]
+};
+
 /// One step of a program. Steps run in order; a kernel's units are split over the threads.
 struct Step {
   const char* name;        // kernel name
@@ -93,6 +121,7 @@ struct Step {
   const i64* attributes;                  // routines only
   u32 first_symbol, symbol_count;         // symbols that this step defines (data-dependent sizes)
   double flops_per_unit, bytes_per_unit;  // for profiles, 0 if unknown
+  const Control* control = nullptr;       // instead of a kernel or routine
 };
 
 enum class ValueKind : u8 {
@@ -115,7 +144,7 @@ struct Value {
   u32 needs_symbol;  // 1 + the last data-dependent symbol its size needs, or 0
 };
 
-/// A dimension of the declared interface: `symbol` < 0 means the fixed `value`.
+/// A dimension of the declared interface: `symbol` -1 means the fixed `value`.
 struct Dim {
   i64 value;
   i32 symbol;
@@ -132,8 +161,8 @@ struct Port {
   const char* name;
   i32 dtype;  // ONNX TensorProto numbering
   u32 rank;
-  const Dim* dims;  // inputs: fixed or a symbol. Outputs: fixed, a symbol, or symbol -2 - k:
-                    // expression number k of output_dims
+  const Dim* dims;  // fixed, a symbol, or symbol -2 - k: expression number k of output_dims. Inputs
+                    // of a body may have such dims, too: the program around has made them so
   const char* const* dim_text;  // per dim, the expression as a person reads it
   u32 value;                    // number in the program
 };
@@ -165,7 +194,7 @@ struct Assumption {
   const char* text;  // "dims of 'a' and 'b': expected equal"
 };
 
-/// Straight-line program over numbered values.
+/// Straight-line program over numbered values. A model's programs have one table of symbols.
 struct Program {
   const Symbol* symbols;
   u32 symbol_count;
@@ -188,6 +217,7 @@ struct Program {
   u32 assumption_count;
   /// Number of the first assumption that does not hold, or -1.
   i64 (*check_assumptions)(const i64* symbols);
+  bool is_body = false;  // of a control step: it knows the symbols of the program around
 };
 
 /// Code for one instruction set level.

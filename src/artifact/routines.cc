@@ -72,4 +72,12 @@ extern "C" int ingot_nonzero(RoutineArgs& args, const RoutineTensor* inputs) {
   return INGOT_OK;
 }
 
+extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor*) {
+  constexpr i64 kOffset = i64{1} << 31;
+  const i64 x = *static_cast<const i64*>(args.values[0]);
+  const i64 clamped = max(1 - kOffset, min(x, kOffset - 1));
+  args.symbols[args.first_symbol] = clamped + kOffset;
+  return INGOT_OK;
+}
+
 }  // namespace ingot::artifact

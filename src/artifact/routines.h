@@ -1,7 +1,9 @@
 // artifact/routines.h: operators that are plain functions instead of kernels.
 //
 // A routine's step names its operands, inputs first. It is called with the types of its inputs,
-// whose dims the generated wrapper has computed, and returns 0 or an ingot_status.
+// whose dims the generated wrapper has computed, and returns 0 or an ingot_status. Its attributes are
+// those of the operator, in their order, as i64: numbers, flags and enumerations as they are, dims as
+// their values.
 #pragma once
 
 #include "artifact/program.h"
@@ -12,5 +14,20 @@ namespace ingot::artifact {
 /// Sets its one symbol to n. NaN is not zero. Source: ONNX NonZero-13.
 /// Errors: unsupported for an element type that has no zero to compare with (strings).
 extern "C" int ingot_nonzero(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// The first elements of x along an axis, sorted, and their positions (ops/topk.h). Attributes:
+/// axis, largest, count. Errors: invalid_argument for a count that the axis has not.
+extern "C" int ingot_topk(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// A copy of x with rows replaced or combined (ops/scatter.h). Attributes: combine, kind (the
+/// number of the ReduceKind).
+extern "C" int ingot_scatter(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// Boxes that no better box of their class covers (ops/non_max_suppression.h). Sets its symbol to
+/// their number. Attributes: centre.
+extern "C" int ingot_non_max_suppression(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// Sets its one symbol to x, an i64, clamped to 2^31 - 1 either way, plus 2^31. y has no elements.
+extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor* inputs);
 
 }  // namespace ingot::artifact

@@ -2,6 +2,7 @@
 #include "artifact/run.h"
 
 #include "artifact/bind.h"
+#include "artifact/control.h"
 #include "artifact/error.h"
 #include "artifact/state.h"
 
@@ -109,6 +110,15 @@ int allocate_outputs(void* context) {
   return run.status == INGOT_OK;
 }
 
+ingot_status run_control_step(Run& run, const Step& step) {
+  ingot_status status = run_control(run, *step.control);
+  if (status != INGOT_OK || step.symbol_count == 0) return status;
+  run.status = INGOT_OK;
+  allocate_outputs(&run);
+  if (run.status == INGOT_OK) copy_control_outputs(run, *step.control);
+  return run.status;
+}
+
 ingot_status run_routine(Run& run, const Step& step) {
   const char* error = nullptr;
   RoutineArgs args = {run.workspace->operands,
@@ -168,8 +178,9 @@ ingot_status run_step(Run& run, void* scratch) {
   event.threads = 1;
   gather_operands(run);
   if (sink.step != nullptr) event.start_ns = now_ns();
-  const ingot_status status =
-      step.routine != nullptr ? run_routine(run, step) : run_kernel(run, step, scratch, &event);
+  const ingot_status status = step.control != nullptr   ? run_control_step(run, step)
+                              : step.routine != nullptr ? run_routine(run, step)
+                                                        : run_kernel(run, step, scratch, &event);
   if (status != INGOT_OK || sink.step == nullptr) return status;
   event.end_ns = now_ns();
   event.struct_size = sizeof event;
@@ -215,11 +226,17 @@ ingot_status make_program_runtime(const Program& program, const KernelFn* kernel
     return status != INGOT_OK ? status : fail(INGOT_RESOURCE_EXHAUSTED, "open: no memory");
   }
   *runtime = new (In{memory}) ProgramRuntime(program, kernels, layout, max_runs);
-  return INGOT_OK;
+  status = make_control_runtimes(*runtime, max_runs);
+  if (status != INGOT_OK) {
+    free_program_runtime(*runtime);
+    *runtime = nullptr;
+  }
+  return status;
 }
 
 void free_program_runtime(ProgramRuntime* runtime) {
   if (runtime == nullptr) return;
+  free_control_runtimes(runtime);
   Layout layout = runtime->layout;
   runtime->~ProgramRuntime();
   free_layout(&layout);

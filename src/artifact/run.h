@@ -5,6 +5,13 @@
 
 namespace ingot::artifact {
 
+struct ProgramRuntime;
+
+/// The bodies of a control step; null for other steps.
+struct ControlRuntime {
+  ProgramRuntime* bodies[2];
+};
+
 /// A program with everything that its runs share.
 struct ProgramRuntime {
   const Program* program;
@@ -12,6 +19,7 @@ struct ProgramRuntime {
   const Layout layout;
   PlanCache plans;
   WorkspacePool workspaces;
+  ControlRuntime* controls = nullptr;  // [steps], or null if the program has no control steps
 
   ProgramRuntime(const Program& p, const KernelFn* k, const Layout& l, i32 max_runs)
       : program(&p), kernels(k), layout(l), plans(layout), workspaces(layout, max_runs) {}
@@ -45,6 +53,7 @@ struct Run {
   const ingot_thread_pool* pool;
   i32 threads;
   Interrupt interrupt;
+  const i64* outer_symbols = nullptr;  // of a body: what the program around knows
   const Plan* plan = nullptr;
   u32 step = 0;
   u32 groups_ready = 0;            // groups of values whose size is known

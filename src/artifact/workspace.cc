@@ -1,6 +1,7 @@
 // artifact/workspace.cc: making workspaces and lending them out.
 #include "artifact/workspace.h"
 
+#include "artifact/control.h"
 #include "artifact/error.h"
 
 namespace ingot::artifact {
@@ -22,10 +23,12 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   const Program& program = *layout.program;
   const i64 values = program.value_count, symbols = program.symbol_count;
   const i64 inputs = program.input_count, outputs = program.output_count;
+  const i64 controls = has_control(program) ? program.step_count : 0;
   const i64 bytes = static_cast<i64>(sizeof(Workspace)) +
                     values * static_cast<i64>(2 * 8 + sizeof(Interval) + 4) + symbols * 16 +
                     layout.most_operands * 8 + program.output_dim_count * 8 + inputs * 8 +
-                    outputs * 24 + layout.group_count * static_cast<i64>(sizeof(Buffer)) + 17 * 8;
+                    outputs * 24 + layout.group_count * static_cast<i64>(sizeof(Buffer)) +
+                    controls * static_cast<i64>(sizeof(ControlMemory)) + 18 * 8;
   u8* next = allocate_array<u8>(bytes);
   if (next == nullptr) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for a workspace of %lld bytes",
@@ -47,6 +50,7 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   workspace->own_outputs = take<void*>(next, outputs);
   workspace->output_bytes = take<i64>(next, outputs);
   workspace->late = take<Buffer>(next, layout.group_count);
+  if (controls > 0) workspace->controls = take<ControlMemory>(next, controls);
   *result = workspace;
   return INGOT_OK;
 }
@@ -54,6 +58,11 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
 void free_workspace(const Layout& layout, Workspace* workspace) {
   if (workspace == nullptr) return;
   for (u32 g = 0; g < layout.group_count; ++g) workspace->late[g].clear();
+  if (workspace->controls != nullptr) {
+    for (u32 s = 0; s < layout.program->step_count; ++s) {
+      free_control_memory(&workspace->controls[s]);
+    }
+  }
   workspace->arena.clear();
   workspace->scratch.clear();
   workspace->staging.clear();

@@ -6,6 +6,18 @@
 
 namespace ingot::artifact {
 
+/// What a control step keeps between its turns and between runs; made by the first.
+struct ControlMemory {
+  i64* dims;              // of the step's inputs, kMaxRank apart
+  ingot_tensor* inputs;   // of the body
+  ingot_tensor* outputs;  // of the body
+  Buffer* given;          // [2 * outputs] what the body gave in even and odd turns
+  Buffer* stacks;         // [outputs] what is stacked over the turns
+  i64* stacked_bytes;     // [outputs]
+  u32 output_count;
+  void* memory;  // behind all of the arrays
+};
+
 /// Tables and memory of one run of one program. Kept between runs, so that running again with the
 /// same dims allocates nothing.
 struct Workspace {
@@ -26,6 +38,7 @@ struct Workspace {
   Buffer scratch;  // of steps whose work only the run finds out
   Buffer staging;
   Buffer* late;     // [groups]
+  ControlMemory* controls;  // [steps], or null if the program has no control steps
   Workspace* next;  // in the list of free ones
 };
 

@@ -22,6 +22,7 @@
 #include "codegen/weights_file.h"
 #include "ingot/ingot.h"
 #include "passes/fuse.h"
+#include "ops/control.h"
 #include "passes/split_prepare.h"
 
 namespace ingot {
@@ -215,6 +216,9 @@ class Compilation {
     for (const GraphInput& input : graph.inputs()) TRY_STATUS(check_dtype(graph, input.value));
     for (NodeId id : graph.nodes()) {
       for (ValueId value : graph.node(id).outputs) TRY_STATUS(check_dtype(graph, value));
+      for (const GraphRef& body : ops::bodies_of(graph.node(id).op)) {
+        TRY_STATUS(check_dtypes(*body));
+      }
     }
     return ok();
   }

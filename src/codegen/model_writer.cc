@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/resources.h"
+#include "ops/control.h"
 #include "ops/custom.h"
 #include "ops/fusion.h"
 
@@ -49,9 +50,11 @@ void write_region(Writer& out, const Graph& body) {
 /// Regions by kernel: the first step that runs it.
 const Graph* region_of(const ProgramPlan& plan, size_t kernel) {
   for (const PlannedStep& step : plan.steps) {
-    if (step.routine == nullptr && step.kernel == kernel) {
-      return plan.graph.node(step.node).op.as<ops::Fusion>()->body.get();
-    }
+    const auto* fusion = plan.graph.node(step.node).op.as<ops::Fusion>();
+    if (fusion != nullptr && step.kernel == kernel) return fusion->body.get();
+  }
+  for (const ProgramPlan& body : plan.bodies) {
+    if (const Graph* region = region_of(body, kernel)) return region;
   }
   return nullptr;
 }
@@ -71,8 +74,8 @@ class ModelWriter {
     out_.block("namespace ingot::artifact", [&] {
       out_.block("namespace", [&] {
         write_helpers();
-        write_program(*model_.main, "main");
-        if (model_.prepare != nullptr) write_program(*model_.prepare, "prepare");
+        write_programs(*model_.main, "main");
+        if (model_.prepare != nullptr) write_programs(*model_.prepare, "prepare");
         write_levels();
         write_constants();
         write_metadata();
@@ -125,13 +128,24 @@ class ModelWriter {
     }
   }
 
+  /// A program and those of its control steps.
+  void write_programs(const ProgramPlan& root, std::string_view name) {
+    root_ = &root;
+    root_name_ = name;
+    write_work(root, name);
+    for (size_t k = 0; k < root.bodies.size(); ++k) write_program(root.bodies[k], body_name(k));
+    write_program(root, name);
+  }
+
+  std::string body_name(size_t number) const { return concat(root_name_, "_body", number); }
+
   void write_program(const ProgramPlan& plan, std::string_view name) {
     write_symbols(plan, name);
     write_ports(plan, name);
     write_states(plan, name);
     write_values(plan, name);
-    write_work(plan, name);
     write_routines(plan, name);
+    write_controls(plan, name);
     write_steps(plan, name);
     write_value_bytes(plan, name);
     write_output_dims(plan, name);
@@ -151,6 +165,7 @@ class ModelWriter {
           out_.line(output_exprs_.size(), ",");
           out_.line(array(concat(name, "_assumptions"), assumptions_.size()), ",");
           out_.line(name, "_check_assumptions,");
+          if (plan.is_body) out_.line("true,");
         },
         ";");
   }
@@ -170,12 +185,18 @@ class ModelWriter {
           for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
             const Symbol& s = pool.symbol_info(SymbolId(id));
             // A symbol that no input has, left over from what passes removed, is never asked for.
-            const bool later = s.data_dependent || !bound.contains(id);
+            const bool later = is_found(plan, id) || (!plan.is_body && !bound.contains(id));
             out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
                       later ? "true" : "false", "},");
           }
         },
         ";");
+  }
+
+  /// Whether a run finds the symbol out itself.
+  static bool is_found(const ProgramPlan& plan, uint32_t symbol) {
+    if (plan.is_body) return plan.defined.contains(symbol);
+    return std::as_const(plan.graph.pool()).symbol_info(SymbolId(symbol)).data_dependent;
   }
 
   /// Symbols that the caller's tensors and states tell.
@@ -195,7 +216,7 @@ class ModelWriter {
     return bound;
   }
 
-  void write_dims(const std::string& name, const Exprs& dims, bool is_output) {
+  void write_dims(const std::string& name, const Exprs& dims, bool is_output, bool is_body) {
     if (dims.empty()) return;
     std::vector<std::string> rows, texts;
     for (const Expr& dim : dims) {
@@ -206,7 +227,7 @@ class ModelWriter {
       } else if (dim.kind() == ExprKind::symbol) {
         rows.push_back(concat("{0, ", dim.symbol().value, "}"));
       } else {
-        CHECK(is_output, "the reader names every dim of an input");
+        CHECK(is_output || is_body, "the reader names every dim of an input");
         rows.push_back(concat("{0, ", -2 - static_cast<int64_t>(output_exprs_.size()), "}"));
         output_exprs_.push_back(dim);
       }
@@ -222,7 +243,8 @@ class ModelWriter {
                           bool is_output) {
       for (size_t k = 0; k < numbers.size(); ++k) {
         const auto& [label, value] = port_of(numbers[k]);
-        write_dims(concat(name, "_", what, k), plan.graph.tensor(value).dims, is_output);
+        write_dims(concat(name, "_", what, k), plan.graph.tensor(value).dims, is_output,
+                   plan.is_body);
       }
       if (numbers.empty()) return;
       out_.block(
@@ -295,13 +317,11 @@ class ModelWriter {
         [&] {
           for (const PlannedValue& v : plan.values) {
             int64_t offset = 0;
-            if (v.kind == PlannedValue::Kind::constant) offset = plan.constants[v.base].offset;
+            if (v.kind == PlannedValue::Kind::constant) offset = root_->constants[v.base].offset;
             uint32_t needs = 0;
             if (v.bytes) {
               for (uint32_t id : symbols_of(v.bytes)) {
-                if (plan.graph.pool().symbol_info(SymbolId(id)).data_dependent) {
-                  needs = std::max(needs, id + 1);
-                }
+                if (is_found(plan, id)) needs = std::max(needs, id + 1);
               }
             }
             out_.line("{ValueKind::", kKinds[static_cast<size_t>(v.kind)], ", ", v.base, ", ",
@@ -323,6 +343,27 @@ class ModelWriter {
     }
   }
 
+  /// An op's attributes as a routine gets them (artifact/routines.h).
+  static Exprs routine_attributes(ExprPool& pool, const OpRef& op) {
+    Exprs numbers;
+    for (size_t k = 0; k < op.def().fields.size(); ++k) {
+      const Attribute value = op.attribute(k);
+      if (const auto* flag = std::get_if<bool>(&value)) {
+        numbers.push_back(pool.integer(*flag ? 1 : 0));
+      } else if (const auto* number = std::get_if<int64_t>(&value)) {
+        numbers.push_back(pool.integer(*number));
+      } else if (const auto* kind = std::get_if<ReduceKind>(&value)) {
+        numbers.push_back(pool.integer(static_cast<int64_t>(*kind)));
+      } else if (const auto* dim = std::get_if<Expr>(&value)) {
+        numbers.push_back(*dim);
+      } else {
+        CHECK(false, op.name(), ": a routine has no attributes of the kind of ",
+              op.def().fields[k]);
+      }
+    }
+    return numbers;
+  }
+
   void write_routines(const ProgramPlan& plan, std::string_view name) {
     for (size_t k = 0; k < plan.steps.size(); ++k) {
       const PlannedStep& step = plan.steps[k];
@@ -341,6 +382,8 @@ class ModelWriter {
           const Exprs& dims = plan.graph.tensor(input).dims;
           all.insert(all.end(), dims.begin(), dims.end());
         }
+        const Exprs numbers = routine_attributes(plan.graph.pool(), node.op);
+        all.insert(all.end(), numbers.begin(), numbers.end());
         declare_symbols(plan, all);
         std::vector<std::string> rows;
         for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -352,6 +395,12 @@ class ModelWriter {
           rows.push_back(concat("{", info(type.dtype).onnx, ", ", type.rank(), ", dims", i, "}"));
         }
         out_.line("const RoutineTensor inputs[] = {", join(rows, ", "), "};");
+        if (!numbers.empty()) {
+          std::vector<std::string> texts;
+          for (const Expr& number : numbers) texts.push_back(cpu_dim(number));
+          out_.line("const i64 attributes[] = {", join(texts, ", "), "};");
+          out_.line("args.attributes = attributes;");
+        }
         out_.line("return ", step.routine->symbol, "(args, inputs);");
       });
     }
@@ -402,6 +451,59 @@ class ModelWriter {
     return custom != nullptr ? custom->function : std::string(step.routine->symbol);
   }
 
+  /// First and count of a range of symbols with all that a step defines. Those between were made
+  /// with them, and passes found another name for them.
+  static std::pair<uint32_t, uint32_t> symbols_of_step(const PlannedStep& step) {
+    if (step.defines.empty()) return {0, 0};
+    const uint32_t first = step.defines.front().value;
+    return {first, step.defines.back().value - first + 1};
+  }
+
+  void write_controls(const ProgramPlan& plan, std::string_view name) {
+    for (size_t k = 0; k < plan.steps.size(); ++k) {
+      const PlannedStep& step = plan.steps[k];
+      if (!step.bodies.empty()) write_control(plan, step, concat(name, "_control", k));
+    }
+  }
+
+  void write_control(const ProgramPlan& plan, const PlannedStep& step, const std::string& name) {
+    const Node& node = plan.graph.node(step.node);
+    Exprs all;
+    for (ValueId input : node.inputs) {
+      const Exprs& dims = plan.graph.tensor(input).dims;
+      all.insert(all.end(), dims.begin(), dims.end());
+    }
+    out_.block(concat("void ", name,
+                      "_dims([[maybe_unused]] const i64* symbols, [[maybe_unused]] i64* dims)"),
+               [&] {
+                 declare_symbols(plan, all);
+                 for (size_t i = 0; i < node.inputs.size(); ++i) {
+                   const Exprs& dims = plan.graph.tensor(node.inputs[i]).dims;
+                   for (size_t a = 0; a < dims.size(); ++a) {
+                     out_.line("dims[", i, " * kMaxRank + ", a, "] = ", cpu_dim(dims[a]), ";");
+                   }
+                 }
+               });
+    const auto [first, count] = symbols_of_step(step);
+    std::vector<std::string> found(count, "{~0u, 0}");
+    for (size_t output = 0; output < node.outputs.size(); ++output) {
+      const Exprs& dims = plan.graph.tensor(node.outputs[output]).dims;
+      for (size_t a = 0; a < dims.size(); ++a) {
+        if (dims[a].kind() != ExprKind::symbol) continue;
+        const uint32_t at = dims[a].symbol().value - first;
+        if (at < count) found[at] = concat("{", output, ", ", a, "}");
+      }
+    }
+    if (count > 0) out_.line("constexpr FoundDim ", name, "_found[] = {", join(found, ", "), "};");
+    const auto* loop = node.op.as<ops::Loop>();
+    std::vector<std::string> bodies;
+    for (uint32_t body : step.bodies) bodies.push_back(concat("&", body_name(body), "_program"));
+    out_.line("constexpr Control ", name, " = {ControlKind::", loop == nullptr ? "branch" : "loop",
+              ", {", join(bodies, ", "), "}, ", node.inputs.size(), ", ",
+              loop == nullptr ? 0 : loop->carried, ", ", name, "_dims, ",
+              count > 0 ? concat(name, "_found") : std::string("nullptr"), "};");
+  }
+
   void write_steps(const ProgramPlan& plan, std::string_view name) {
     if (plan.steps.empty()) return;
     for (size_t k = 0; k < plan.steps.size(); ++k) {
@@ -413,15 +515,18 @@ class ModelWriter {
         [&] {
           for (size_t k = 0; k < plan.steps.size(); ++k) {
             const PlannedStep& s = plan.steps[k];
-            const bool routine = s.routine != nullptr;
-            const std::string label =
-                routine ? routine_label(plan, s) : plan.kernels[s.kernel].name;
-            out_.line("{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
-                      routine ? std::string("nullptr") : concat(name, "_work", s.kernel), ", ",
-                      routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ",
-                      s.kernel, ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ",
-                      s.defines.empty() ? 0 : s.defines[0].value, ", ", s.defines.size(),
-                      ", 0, 0},");
+            const bool routine = s.routine != nullptr, control = !s.bodies.empty();
+            const std::string label = control   ? std::string(plan.graph.node(s.node).op.name())
+                                      : routine ? routine_label(plan, s)
+                                                : root_->kernels[s.kernel].name;
+            const auto [first, count] = symbols_of_step(s);
+            out_.line(
+                "{", quote(label), ", ", quote(join(s.provenance, ", ")), ", ",
+                routine || control ? std::string("nullptr") : concat(root_name_, "_work", s.kernel),
+                ", ", routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ",
+                s.kernel, ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ", first,
+                ", ", count, ", 0, 0", control ? concat(", &", name, "_control", k) : std::string(),
+                "},");
           }
         },
         ";");
@@ -456,12 +561,11 @@ class ModelWriter {
 
   void write_assumptions(const ProgramPlan& plan, std::string_view name) {
     assumptions_.clear();
-    const ExprPool& pool = plan.graph.pool();
     for (const Assumption& a : plan.graph.assumptions()) {
       bool checkable = true;
       for (const Expr& side : {a.a, a.b}) {
         for (uint32_t id : symbols_of(side)) {
-          checkable &= !pool.symbol_info(SymbolId(id)).data_dependent;
+          checkable &= !is_found(plan, id);
         }
       }
       if (checkable) assumptions_.push_back(a);
@@ -620,6 +724,8 @@ class ModelWriter {
   Exprs output_exprs_;                   // of the program being written
   std::vector<Assumption> assumptions_;  // likewise
   size_t prepared_count_ = 0;
+  const ProgramPlan* root_ = nullptr;  // of the programs being written
+  std::string_view root_name_;
 };
 
 }  // namespace
@@ -640,8 +746,8 @@ const std::vector<PreludeHeader>& prelude_headers() {
        {"exp(", "log(", "sqrt(", "sin(", "cos(", "tan(", "sinh(", "cosh(", "tanh(", "erf(",
         "sigmoid(", "floor(", "ceil(", "round(", "trunc(", "pow(", "fmod(", "floordiv(",
         "floormod("}},
-      {"gemm.h", {"gemm(", "conv2d("}},
-      {"conv.h", {"conv2d("}},
+      {"gemm.h", {"gemm(", "gemm_produced(", "ConvShape"}},
+      {"conv.h", {"ConvShape"}},
   };
   return headers;
 }

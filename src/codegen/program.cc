@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "codegen/emit_cpu.h"
+#include "ops/control.h"
 #include "ops/fusion.h"
 #include "ops/reshape.h"
 
@@ -43,9 +44,20 @@ bool is_view(const Graph& body) {
 class Planner {
  public:
   Planner(Graph graph, size_t first_prepared, std::string_view prefix)
-      : first_prepared_(first_prepared), prefix_(prefix) {
+      : first_prepared_(first_prepared), prefix_(prefix), root_(*this) {
     plan_.graph = std::move(graph);
   }
+  /// Of a body: `known` are the symbols that the program around has defined.
+  Planner(const Graph& body, Planner& root, const std::set<uint32_t>& known)
+      : first_prepared_(body.inputs().size()), root_(root), known_(known) {
+    plan_.graph = body;
+    plan_.is_body = true;
+    for (const GraphInput& input : body.inputs()) {
+      for (const Expr& dim : body.tensor(input.value).dims) known_.merge(symbols_of(dim));
+    }
+  }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
 
   ProgramPlan run() {
     add_inputs();
@@ -140,6 +152,10 @@ class Planner {
       add_constant(node.outputs[0], *data);
       return;
     }
+    if (ops::is_control(node.op)) {
+      add_control(id);
+      return;
+    }
     const auto* fusion = node.op.as<ops::Fusion>();
     if (fusion == nullptr) {
       CHECK(node.op.def().routine != nullptr, "legalize let ", node.op.name(), " through");
@@ -165,9 +181,9 @@ class Planner {
   void add_constant(ValueId id, const ConstantData& data) {
     PlannedValue value;
     value.kind = PlannedValue::Kind::constant;
-    value.base = static_cast<uint32_t>(plan_.constants.size());
+    value.base = static_cast<uint32_t>(root_.plan_.constants.size());
     value.bytes = bytes(graph().tensor(id));
-    plan_.constants.push_back(
+    root_.plan_.constants.push_back(
         {graph().value(id).name, data, -1, 0, static_cast<int64_t>(data.bytes.size())});
     number_[id] = {add_value(std::move(value))};
   }
@@ -182,15 +198,42 @@ class Planner {
       use(input);
       step.operands.push_back(number_.at(input)[0]);
     }
+    add_results(node, step);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  /// The outputs of a step that may find out their sizes.
+  void add_results(const Node& node, PlannedStep& step) {
     for (ValueId output : node.outputs) {
       step.operands.push_back(add_result(output));
       for (const Expr& dim : graph().tensor(output).dims) {
         for (uint32_t symbol : symbols_of(dim)) {
           const bool dependent = graph().pool().symbol_info(SymbolId(symbol)).data_dependent;
-          if (dependent && defined_.insert(symbol).second) step.defines.push_back(SymbolId(symbol));
+          if (!dependent || known_.contains(symbol)) continue;
+          if (plan_.defined.insert(symbol).second) step.defines.push_back(SymbolId(symbol));
         }
       }
     }
+    std::ranges::sort(step.defines, {}, &SymbolId::value);
+  }
+
+  void add_control(NodeId id) {
+    const Node& node = graph().node(id);
+    PlannedStep step;
+    step.node = id;
+    step.provenance = node.provenance;
+    std::set<uint32_t> known = known_;
+    known.insert(plan_.defined.begin(), plan_.defined.end());
+    for (const GraphRef& body : ops::bodies_of(node.op)) {
+      ProgramPlan plan = Planner(*body, root_, known).run();
+      step.bodies.push_back(static_cast<uint32_t>(root_.plan_.bodies.size()));
+      root_.plan_.bodies.push_back(std::move(plan));
+    }
+    for (ValueId input : node.inputs) {
+      use(input);
+      step.operands.push_back(number_.at(input)[0]);
+    }
+    add_results(node, step);
     plan_.steps.push_back(std::move(step));
   }
 
@@ -237,15 +280,16 @@ class Planner {
     EmittedKernel neutral = emit("kernel", BufferNames::neutral);
     const std::string key =
         concat(neutral.text, cpu_dim(neutral.units), "\n", cpu_dim(neutral.unit_ns));
-    const auto [at, fresh] = kernels_.try_emplace(key, static_cast<uint32_t>(plan_.kernels.size()));
+    const auto [at, fresh] =
+        root_.kernels_.try_emplace(key, static_cast<uint32_t>(root_.plan_.kernels.size()));
     if (fresh) {
       PlannedKernel kernel;
-      kernel.name = concat(prefix_, kind_name(body), "_", plan_.kernels.size());
+      kernel.name = concat(root_.prefix_, kind_name(body), "_", root_.plan_.kernels.size());
       kernel.emitted = emit(kernel.name, BufferNames::of_values);
       kernel.text = std::move(kernel.emitted.text);
-      plan_.kernels.push_back(std::move(kernel));
+      root_.plan_.kernels.push_back(std::move(kernel));
     }
-    std::vector<std::string>& all = plan_.kernels[at->second].provenance;
+    std::vector<std::string>& all = root_.plan_.kernels[at->second].provenance;
     all.insert(all.end(), provenance.begin(), provenance.end());
     return at->second;
   }
@@ -275,7 +319,8 @@ class Planner {
   std::map<ValueId, std::vector<uint32_t>> number_;  // planes for states
   std::map<ValueId, uint32_t> state_of_;
   std::unordered_map<std::string, uint32_t> kernels_;
-  std::set<uint32_t> defined_;
+  Planner& root_;             // whose kernels and constants bodies share
+  std::set<uint32_t> known_;  // data-dependent symbols that need no step here
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // codegen/program.h: a fused graph as a straight-line program: numbered values, steps and kernels.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct PlannedValue {
 struct PlannedStep {
   uint32_t kernel = 0;
   const RoutineInfo* routine = nullptr;  // instead of a kernel
+  std::vector<uint32_t> bodies;          // instead of both: numbers in the root's bodies
   NodeId node;
   std::vector<uint32_t> operands;  // value numbers
   std::vector<std::string> provenance;
@@ -64,6 +66,13 @@ struct ProgramPlan {
   std::vector<uint32_t> input_values;   // per caller's tensor
   std::vector<uint32_t> output_values;  // per graph output that is a tensor
   std::vector<size_t> outputs;          // graph outputs that are tensors
+
+  /// Data-dependent symbols that the steps define.
+  std::set<uint32_t> defined;
+  /// Programs of control steps, and of theirs: those that others run come first. A body is one of
+  /// the root's and has neither kernels, constants nor bodies itself: it uses the root's.
+  std::vector<ProgramPlan> bodies;
+  bool is_body = false;
 };
 
 /// Plans a fused graph. Its inputs from number `first_prepared` on are constants that the prepare

@@ -2,6 +2,8 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -260,23 +262,96 @@ const ConstantData* Graph::constant(ValueId id) const {
   return op == nullptr ? nullptr : &op->data;
 }
 
+namespace {
+
+template <class Fn>
+void for_each_found_symbol(Expr root, const Fn& fn) {
+  if (!root) return;
+  for_each(root, [&](Expr e) {
+    if (is_free_symbol(e)) fn(e.symbol());
+  });
+}
+
+/// Data-dependent symbols in the attributes of an op, those of bodies included.
+template <class Fn>
+void for_each_attribute_symbol(const OpRef& op, const Fn& fn) {
+  for (size_t k = 0; k < op.def().fields.size(); ++k) {
+    const Attribute attribute = op.attribute(k);
+    if (const auto* expr = std::get_if<Expr>(&attribute)) for_each_found_symbol(*expr, fn);
+    if (const auto* exprs = std::get_if<Exprs>(&attribute)) {
+      for (const Expr e : *exprs) for_each_found_symbol(e, fn);
+    }
+    if (const auto* body = std::get_if<GraphRef>(&attribute); body != nullptr && *body != nullptr) {
+      for (const NodeId id : (*body)->nodes()) {
+        for_each_attribute_symbol((*body)->node(id).op, fn);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<NodeId>> Graph::symbol_sources() const {
+  std::vector<std::vector<NodeId>> sources(nodes_.size());
+  bool any = false;
+  for (size_t k = 0; k < pool_->symbol_count() && !any; ++k) {
+    any = std::as_const(*pool_).symbol_info(SymbolId(k)).data_dependent;
+  }
+  if (!any) return sources;
+  std::unordered_map<uint32_t, NodeId> definer;
+  std::vector<std::vector<SymbolId>> mentioned(nodes_.size());
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    const Node& node = nodes_[n];
+    std::unordered_set<uint32_t> known;
+    for_each_attribute_symbol(node.op, [&](SymbolId symbol) {
+      if (known.insert(symbol.value).second) mentioned[n].push_back(symbol);
+    });
+    for (const ValueId input : node.inputs) {
+      if (!input.valid() || !type(input).is_tensor()) continue;
+      for (const Expr dim : tensor(input).dims) {
+        for_each_found_symbol(dim, [&](SymbolId symbol) { known.insert(symbol.value); });
+      }
+    }
+    for (const ValueId output : node.outputs) {
+      if (!type(output).is_tensor()) continue;
+      for (const Expr dim : tensor(output).dims) {
+        if (!is_free_symbol(dim) || known.contains(dim.symbol().value)) continue;
+        definer.emplace(dim.symbol().value, NodeId(n));
+      }
+    }
+  }
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    for (const SymbolId symbol : mentioned[n]) {
+      const auto found = definer.find(symbol.value);
+      if (found != definer.end() && found->second != NodeId(n)) {
+        sources[n].push_back(found->second);
+      }
+    }
+  }
+  return sources;
+}
+
 void Graph::compact() {
   enum class Mark : uint8_t { unseen, needed, open, placed };
   std::vector<Mark> marks(nodes_.size(), Mark::unseen);
   std::vector<NodeId> stack;
-  const auto need = [&](ValueId value) {
-    const NodeId producer = values_[value.value].producer;
+  const auto sources = symbol_sources();
+  const auto need = [&](NodeId producer) {
     if (!producer.valid() || marks[producer.value] != Mark::unseen) return;
     marks[producer.value] = Mark::needed;
     stack.push_back(producer);
   };
-  for (const GraphOutput& output : outputs_) need(output.value);
+  const auto for_each_before = [&](NodeId id, const auto& fn) {
+    for (const ValueId input : nodes_[id.value].inputs) {
+      if (input.valid() && values_[input.value].producer.valid()) fn(values_[input.value].producer);
+    }
+    for (const NodeId source : sources[id.value]) fn(source);
+  };
+  for (const GraphOutput& output : outputs_) need(values_[output.value.value].producer);
   while (!stack.empty()) {
     const NodeId id = stack.back();
     stack.pop_back();
-    for (const ValueId input : nodes_[id.value].inputs) {
-      if (input.valid()) need(input);
-    }
+    for_each_before(id, need);
   }
 
   // Depth first in the order there is, so that nodes already in order keep it.
@@ -291,15 +366,13 @@ void Graph::compact() {
         continue;
       }
       bool ready = true;
-      for (const ValueId input : nodes_[id.value].inputs) {
-        if (!input.valid()) continue;
-        const NodeId producer = values_[input.value].producer;
-        if (!producer.valid() || marks[producer.value] == Mark::placed) continue;
-        CHECK(marks[producer.value] != Mark::open, "compact: the graph has a cycle through ",
+      for_each_before(id, [&](NodeId before) {
+        if (marks[before.value] == Mark::placed) return;
+        CHECK(marks[before.value] != Mark::open, "compact: the graph has a cycle through ",
               nodes_[id.value].op.name());
-        stack.push_back(producer);
+        stack.push_back(before);
         ready = false;
-      }
+      });
       marks[id.value] = ready ? Mark::placed : Mark::open;
       if (!ready) continue;
       order.push_back(id);

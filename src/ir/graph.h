@@ -86,7 +86,8 @@ class Graph {
   std::vector<NodeId> remove_if_unused(NodeId node);
   /// Names of the model's nodes that a node also stands for; names it has already are left out.
   void add_provenance(NodeId node, std::span<const std::string> names);
-  /// Drops nodes whose outputs nobody uses, restores topological order, renumbers. Linear.
+  /// Drops nodes that no output needs, restores topological order, renumbers. Linear. A node that
+  /// mentions a data-dependent symbol in an attribute needs the node that finds it out.
   void compact();
 
   // -- reading --
@@ -132,6 +133,8 @@ class Graph {
   Result<Types> infer(const OpRef& op, std::span<const ValueId> inputs);
   ValueId new_value(Type type, NodeId producer, size_t port);
   void assume(const Assumption& assumption);
+  /// Per node, the nodes that find out symbols it mentions.
+  std::vector<std::vector<NodeId>> symbol_sources() const;
 };
 
 /// True if a value of type `a` may stand where one of type `b` does: the same kind, dtype and rank,

@@ -6,13 +6,12 @@
 #include <set>
 
 #include "base/check.h"
-#include "ops/conv.h"
 #include "ops/fusion.h"
-#include "ops/matmul.h"
 #include "ops/pointwise.h"
 #include "ops/reshape.h"
 #include "ops/transpose.h"
 #include "passes/access.h"
+#include "passes/templates.h"
 
 namespace ingot {
 namespace {
@@ -23,13 +22,6 @@ constexpr int kMostNodes = 48;
 constexpr int kCheapOperations = 16;
 /// Times that a cheap producer may be evaluated by one reader.
 constexpr int kMostPasses = 3;
-
-/// A matrix product or convolution whose right operand is packed runs as a template.
-bool is_template(const Node& node) {
-  const auto* matmul = node.op.as<ops::MatMul>();
-  const auto* conv = node.op.as<ops::Conv>();
-  return (matmul != nullptr && matmul->packed) || (conv != nullptr && conv->packed);
-}
 
 bool is_loop(const Node& node) {
   return node.op.def().lower != nullptr;
@@ -51,6 +43,7 @@ class Fuser {
     find_templates();
     if (context.is_enabled("fuse_epilogues")) extend_templates();
     if (context.is_enabled("fuse_pointwise")) inline_cheap();
+    if (context.is_enabled("fuse_prologues")) inline_prologues();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
     return build();
   }
@@ -84,15 +77,17 @@ class Fuser {
            graph_.tensor(reader.outputs[0]).dims == graph_.tensor(value).dims;
   }
 
+  bool is_template(NodeId id) const { return template_of(graph_, id) != TemplateKind::none; }
+
   void find_templates() {
     for (NodeId id : graph_.nodes()) {
-      if (is_template(graph_.node(id))) template_of_[id.value] = id;
+      if (is_template(id)) template_of_[id.value] = id;
     }
   }
 
   void extend_templates() {
     for (NodeId id : graph_.nodes()) {
-      if (!is_template(graph_.node(id))) continue;
+      if (!is_template(id)) continue;
       ValueId value = graph_.node(id).outputs[0];
       while (const auto use = only_use(value)) {
         if (!continues(value, *use) || template_of_[use->node.value].valid()) break;
@@ -110,7 +105,7 @@ class Fuser {
   /// Whether a reader can compute the value itself.
   bool readable_inline(ValueId value, const Use& use) {
     const Node& reader = graph_.node(use.node);
-    if (is_template(reader)) return false;
+    if (is_template(use.node)) return false;
     if (is_scatter(reader)) return use.slot != 0;
     if (!is_loop(reader) || reader.outputs.size() != 1) return false;
     (void)value;
@@ -175,6 +170,56 @@ class Fuser {
       if (input.valid() && !is_small_constant(input)) distinct.insert(input);
     }
     return static_cast<int64_t>(distinct.size());
+  }
+
+  // ---- prologues ----
+
+  /// What only a template's operand 0 reads is computed by the template, a block of rows at a time,
+  /// into scratch that stays in the cache. Because the code generator repeats that no more often
+  /// than worthwhile_repeats() allows (templates.h), it always saves a pass over memory. Reductions
+  /// stay outside: they would be repeated for every element.
+  void inline_prologues() {
+    for (NodeId id : graph_.nodes()) {
+      if (!is_template(id)) continue;
+      const ValueId value = graph_.node(id).inputs[0];
+      const auto use = only_use(value);
+      const NodeId producer = graph_.value(value).producer;
+      if (!use || !in_memory_[value.value] || !producer.valid()) continue;
+      const Node& node = graph_.node(producer);
+      if (!is_loop(node) || node.op.is<Constant>() || node.outputs.size() != 1) continue;
+      if (template_of_[producer.value].valid() || has_reductions(producer)) continue;
+      const NodeId root = root_of_template(id);
+      if (size_[root.value] + size_[producer.value] > kMostNodes) continue;
+      size_[root.value] += size_[producer.value];
+      in_memory_[value.value] = false;
+    }
+  }
+
+  /// Whether a node, or anything that is computed where it reads it, reduces.
+  bool has_reductions(NodeId id) {
+    std::vector<NodeId> work = {id};
+    std::set<NodeId> seen;
+    while (!work.empty()) {
+      const NodeId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (profile(at).reductions > 0) return true;
+      for (ValueId input : graph_.node(at).inputs) {
+        if (input.valid() && !in_memory_[input.value]) {
+          work.push_back(graph_.value(input).producer);
+        }
+      }
+    }
+    return false;
+  }
+
+  /// The last node of a template's epilogue.
+  NodeId root_of_template(NodeId id) const {
+    NodeId at = id;
+    while (!in_memory_[graph_.node(at).outputs[0].value]) {
+      at = graph_.value(graph_.node(at).outputs[0]).uses[0].node;
+    }
+    return at;
   }
 
   // ---- reductions ----
@@ -344,6 +389,7 @@ class Fuser {
       CHECK(added, "a copied node fits: ", to_text(added.error()));
       for (size_t k = 0; k < node.outputs.size(); ++k) {
         copy[node.outputs[k]] = (*added)[k];
+        result.refine_type((*added)[k], graph_.type(node.outputs[k]));
         result.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
       }
     }
@@ -409,7 +455,7 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 std::vector<std::string_view> fuse_parts() {
-  return {"fuse_epilogues", "fuse_pointwise", "fuse_reductions"};
+  return {"fuse_epilogues", "fuse_pointwise", "fuse_prologues", "fuse_reductions"};
 }
 
 void fuse(Graph& graph, const PassContext& context) {

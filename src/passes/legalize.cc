@@ -1,11 +1,12 @@
 // passes/legalize.cc: from here on a kernel can be made for every node; or the list of all reasons.
+#include "ops/control.h"
 #include "passes/passes.h"
 
 namespace ingot {
 namespace {
 
 bool can_run(const OpDef& def) {
-  return def.lower != nullptr || def.lower_scatter != nullptr || def.routine != nullptr ||
+  return ops::is_control(def) || def.lower != nullptr || def.lower_scatter != nullptr || def.routine != nullptr ||
          def.type == op_def<Constant>().type;
 }
 

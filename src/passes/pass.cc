@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "ops/control.h"
 
 namespace ingot {
 namespace {
@@ -30,6 +31,44 @@ void check_outputs(const Graph& graph, const Types& before, std::string_view pas
   }
 }
 
+/// Whether the node may have this op instead: its inputs fit, its outputs stay what they are.
+bool fits(const Graph& graph, NodeId id, const OpRef& op) {
+  const Node& node = graph.node(id);
+  Types inputs;
+  for (const ValueId input : node.inputs) inputs.push_back(graph.type(input));
+  InferContext ctx{graph.pool(), inputs, std::vector<bool>(inputs.size(), true), {}};
+  const auto outputs = op.def().infer(op.data(), ctx);
+  if (!outputs) return false;
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    if (!is_compatible((*outputs)[k], graph.type(node.outputs[k]))) return false;
+  }
+  return true;
+}
+
+/// Runs a pass over the bodies of control flow, innermost first. A body whose interface changed, as
+/// when it learnt something about its dims, is left as it was.
+void run_on_bodies(Graph& graph, const Pass& pass, const PassContext& context) {
+  for (const NodeId id : graph.nodes()) {
+    const OpRef op = graph.node(id).op;
+    if (!ops::is_control(op)) continue;
+    std::vector<GraphRef> bodies;
+    bool changed = false;
+    for (const GraphRef& old : ops::bodies_of(op)) {
+      auto body = std::make_shared<Graph>(*old);
+      run_on_bodies(*body, pass, context);
+      const Types before = output_types(*body);
+      pass.run(*body, context);
+      body->compact();
+      check_outputs(*body, before, pass.name);
+      changed = changed || to_text(*body) != to_text(*old);
+      bodies.push_back(std::move(body));
+    }
+    if (!changed) continue;
+    OpRef rewritten = ops::with_bodies(op, bodies);
+    if (fits(graph, id, rewritten)) graph.set_op(id, std::move(rewritten));
+  }
+}
+
 }  // namespace
 
 Result<std::vector<PassRecord>> run_passes(Graph& graph, std::span<const Pass> passes,
@@ -47,7 +86,9 @@ Result<std::vector<PassRecord>> run_passes(Graph& graph, std::span<const Pass> p
     const Types before = output_types(graph);
     std::vector<UnsupportedNode> unsupported_nodes;
     const auto start = std::chrono::steady_clock::now();
-    pass.run(graph, PassContext(&options.disabled, &record.notes, &unsupported_nodes));
+    const PassContext context(&options.disabled, &record.notes, &unsupported_nodes);
+    run_on_bodies(graph, pass, context);
+    pass.run(graph, context);
     graph.compact();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     record.seconds = taken.count();

@@ -43,6 +43,10 @@ std::vector<std::string_view> fold_batch_norm_parts();
 void pack_weights(Graph& graph, const PassContext& context);
 std::vector<std::string_view> pack_weights_parts();
 
+/// Moves what bodies of control flow compute from constants alone out of them, so that it is
+/// prepared with all other weights, and drops captures that no body reads.
+void hoist(Graph& graph, const PassContext& context);
+
 /// Expands composite ops and refuses, all at once, what no kernel can be made for.
 void legalize(Graph& graph, const PassContext& context);
 /// What legalize would refuse.

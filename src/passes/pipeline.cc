@@ -43,6 +43,8 @@ constexpr std::array kPipeline = {
     Pass{"pack_weights", pack_weights,
          "after the weights' last change; expanded composites hold matrix products too",
          pack_weights_parts},
+    Pass{"hoist", hoist,
+         "after pack_weights: packed weights of bodies are prepared outside of them"},
 };
 
 constexpr std::array kClosing = {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -76,7 +78,7 @@ class Importer {
         options_(options),
         external_(folder),
         source_{std::move(owner), &external_},
-        contents_(graph_),
+        contents_(std::make_unique<SymbolicContents>(graph_)),
         dims_(graph_.pool(), options) {}
 
   Result<ImportedModel> run();
@@ -106,7 +108,7 @@ class Importer {
                                  const ValueIds& inputs,
                                  std::span<const AttributeProto* const> attributes,
                                  const Frame& frame);
-  Result<ValueIds> inline_if(const NodeProto& node, const ValueIds& inputs,
+  Result<ValueIds> inline_if(const NodeProto& node, bool condition,
                              std::span<const AttributeProto* const> attributes, Frame& frame);
   Result<ValueIds> add_placeholder(const NodeProto& node, const ValueIds& inputs, int64_t opset,
                                    std::string_view reason, const Frame& frame);
@@ -116,6 +118,26 @@ class Importer {
   std::string provenance(const NodeProto& node, const Frame& frame) const;
   Status count_node();
 
+  // -- control flow --
+  struct Capture;
+  struct LoopBody;
+  Result<std::vector<Capture>> find_captures(const NodeProto& node, const Frame& frame);
+  Result<ValueId> build_capture(const Capture& capture);
+  static ValueIds captured_inputs(std::span<const Capture> captures);
+  Result<GraphRef> import_body(const GraphProto& graph, std::string_view what,
+                               const NodeProto& node, const Frame& frame,
+                               std::span<const Capture> captures,
+                               const std::function<Status(Frame& body)>& enter,
+                               const std::function<Status(ValueIds& outputs)>& leave);
+  Result<LoopBody> import_loop_body(const GraphProto& graph, const NodeProto& node,
+                                    const Frame& frame, std::span<const Capture> captures,
+                                    const Types& carried);
+  bool generalise(const Graph& body, Types& carried);
+  Result<ValueIds> build_if(const NodeProto& node, const ValueIds& inputs,
+                            std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<ValueIds> build_loop(const NodeProto& node, const ValueIds& inputs,
+                              std::span<const AttributeProto* const> attributes, Frame& frame);
+
   void summarize();
 
   const ModelProto& model_;
@@ -123,7 +145,8 @@ class Importer {
   Graph graph_;
   ExternalFiles external_;
   ModelBytes source_;
-  SymbolicContents contents_;
+  std::unique_ptr<SymbolicContents> contents_;  // of graph_
+  ReadSizes read_sizes_;                        // of graph_
   DimTable dims_;
   ModelSummary summary_;
   std::map<FunctionKey, const FunctionProto*> functions_;

@@ -158,10 +158,9 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
   if (!domain.empty()) {
     return unsupported("operators of domain '", to_comment(domain), "' are not known");
   }
-  if (node.op_type == "If") return inline_if(node, inputs, attributes, frame);
-  if (node.op_type == "Loop" || node.op_type == "Scan") {
-    return unsupported("loops over subgraphs cannot be compiled yet");
-  }
+  if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
+  if (node.op_type == "Loop") return build_loop(node, inputs, attributes, frame);
+  if (node.op_type == "Scan") return unsupported("scans over subgraphs cannot be compiled yet");
   const OpRow* row = find_row(node.op_type, *opset);
   if (row == nullptr) {
     const auto first = first_opset(node.op_type);
@@ -191,7 +190,8 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
                          opset, ", got ", inputs.size());
   }
   OpContext context(graph_, provenance(node, frame),
-                    {&node, attributes, opset, row.since, inputs, source_, &contents_});
+                    {&node, attributes, opset, row.since, inputs, source_, contents_.get(),
+                     &read_sizes_});
   TRY(ValueIds outputs, row.build(context));
   for (size_t k = outputs.size(); k < node.outputs.size(); ++k) {
     if (!node.outputs[k].empty()) return unsupported("its output number ", k);
@@ -287,18 +287,10 @@ Result<ValueIds> Importer::call_function(const NodeProto& node, const FunctionPr
 }
 
 /// An If whose condition is known becomes the branch that is taken.
-Result<ValueIds> Importer::inline_if(const NodeProto& node, const ValueIds& inputs,
+Result<ValueIds> Importer::inline_if(const NodeProto& node, bool condition,
                                      std::span<const AttributeProto* const> attributes,
                                      Frame& frame) {
-  if (inputs.size() != 1 || !inputs[0].valid()) {
-    return invalid_model("expected one input, the condition");
-  }
-  if (is_unknown(graph_.type(inputs[0]))) return unsupported(kBlocked);
-  const auto condition = contents_.find(inputs[0]);
-  if (!condition || condition->size() != 1 || !(*condition)[0].as_int()) {
-    return unsupported("a condition that is known only at run time");
-  }
-  const std::string_view wanted = *(*condition)[0].as_int() != 0 ? "then_branch" : "else_branch";
+  const std::string_view wanted = condition ? "then_branch" : "else_branch";
   const AttributeProto* branch = nullptr;
   for (const AttributeProto* attribute : attributes) {
     if (attribute->name == wanted) branch = attribute;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ops/read_size.h"
 
 namespace ingot::onnx {
 namespace {
@@ -16,6 +17,15 @@ Error missing(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_computed(Expr element) {
+  bool found = false;
+  for_each(element, [&](Expr e) {
+    found = found || (e.kind() == ExprKind::symbol &&
+                      std::as_const(e.pool()).symbol_info(e.symbol()).data_dependent);
+  });
+  return found && range_of(element).lo < 0;
+}
 
 OpContext::OpContext(Graph& graph, std::string provenance, Node node)
     : Builder(graph, std::move(provenance)), node_(std::move(node)) {}
@@ -160,8 +170,11 @@ std::vector<std::string_view> OpContext::unread_attributes() const {
 }
 
 Result<Exprs> OpContext::contents(size_t k, std::string_view name) {
-  const ValueId value = in(k);
-  if (!value.valid()) return invalid_model("the input '", name, "' is missing");
+  if (!has(k)) return invalid_model("the input '", name, "' is missing");
+  return contents_of(in(k), name);
+}
+
+Result<Exprs> OpContext::contents_of(ValueId value, std::string_view name) {
   const DType held = dtype(value);
   if (!is_int(held) && held != DType::b8) {
     return invalid_model("input '", name, "': expected integers, got ", held);
@@ -170,11 +183,49 @@ Result<Exprs> OpContext::contents(size_t k, std::string_view name) {
     return invalid_model("input '", name, "': expected a list, got a tensor of rank ", rank(value));
   }
   auto found = node_.contents->find(value, kMaxContents);
-  if (!found) return unsupported("its input '", name, "' depends on data");
+  if (!found) {
+    TRY(Exprs read, read_contents(value, name));
+    return read;
+  }
   for (Expr& e : *found) {
     if (e.dtype() != DType::i64) e = ingot::cast(e, DType::i64);
   }
   return std::move(*found);
+}
+
+Result<Exprs> OpContext::sizes(size_t k, std::string_view name) {
+  TRY(Exprs found, contents(k, name));
+  for (Expr& e : found) {
+    if (is_computed(e)) e = max(e, integer(0));
+  }
+  return found;
+}
+
+/// Elements that are computed become symbols.
+Result<Exprs> OpContext::read_contents(ValueId value, std::string_view name) {
+  const auto count = rank(value) == 0 ? 1 : dim(value, 0).as_int();
+  if (!count || *count > kMaxContents) {
+    return unsupported("its input '", name, "' depends on data, and its length is not known");
+  }
+  const auto [at, is_new] = node_.read_sizes->try_emplace(value);
+  if (!is_new) return at->second;
+  Exprs elements;
+  for (int64_t k = 0; k < *count; ++k) {
+    ValueId element = value;
+    if (rank(value) > 0) {
+      TRY(element, slice_axis(value, 0, integer(k), integer(1)));
+    }
+    TRY(element, reshape(element, {}));
+    if (const auto known = node_.contents->find(element, 1)) {
+      elements.push_back(ingot::cast((*known)[0], DType::i64));
+      continue;
+    }
+    TRY(element, cast(element, DType::i64));
+    TRY(const ValueId size, add("read_size", {}, {element}));
+    elements.push_back(dim(size, 0) - integer(ops::ReadSize::kOffset));
+  }
+  at->second = elements;
+  return elements;
 }
 
 Result<std::vector<int64_t>> OpContext::numbers(size_t k, std::string_view name) {

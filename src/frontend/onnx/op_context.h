@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,12 @@
 #include "frontend/onnx/wire.h"
 
 namespace ingot::onnx {
+
+/// Computed integers of a graph that were made symbols, by their value.
+using ReadSizes = std::map<ValueId, Exprs>;
+
+/// Whether an element of OpContext::contents is computed, so that only a run knows its sign.
+bool is_computed(Expr element);
 
 /// One ONNX node: its inputs, attributes and opset, and a Builder for what replaces it.
 ///
@@ -29,6 +36,7 @@ class OpContext : public Builder {
     ValueIds inputs;    // invalid: absent
     ModelBytes source;
     SymbolicContents* contents = nullptr;
+    ReadSizes* read_sizes = nullptr;  // of the same graph
   };
 
   OpContext(Graph& graph, std::string provenance, Node node);
@@ -71,10 +79,14 @@ class OpContext : public Builder {
   std::vector<std::string_view> unread_attributes() const;
 
   // -- contents of inputs --
-  /// The elements of an integer or boolean input as i64 expressions over symbols. Errors:
-  /// unsupported if they depend on data.
+  /// The elements of an integer or boolean input as i64 expressions over symbols; those that are
+  /// computed become new symbols. Errors: unsupported if nothing tells how many there are.
   Result<Exprs> contents(size_t k, std::string_view name);
-  /// The same, all of them numbers.
+  /// The same for sizes: a computed one that is negative counts as 0.
+  Result<Exprs> sizes(size_t k, std::string_view name);
+  /// The same as contents, of any value.
+  Result<Exprs> contents_of(ValueId value, std::string_view name);
+  /// The same as contents, all of them numbers.
   Result<std::vector<int64_t>> numbers(size_t k, std::string_view name);
   /// The only element.
   Result<Expr> content(size_t k, std::string_view name);
@@ -86,6 +98,8 @@ class OpContext : public Builder {
   Result<std::optional<std::vector<int64_t>>> axes(size_t input, int64_t rank);
 
  private:
+  Result<Exprs> read_contents(ValueId value, std::string_view name);
+
   const AttributeProto* find(std::string_view name);
   Result<const AttributeProto*> expect(std::string_view name, AttributeType type);
 

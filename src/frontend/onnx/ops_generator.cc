@@ -61,7 +61,7 @@ Result<ValueIds> constant(OpContext& n) {
 }
 
 Result<ValueIds> constant_of_shape(OpContext& n) {
-  TRY(Exprs dims, n.contents(0, "input"));
+  TRY(Exprs dims, n.sizes(0, "input"));
   for (const Expr dim : dims) {
     if (const auto value = dim.as_int(); value && *value < 0) {
       return invalid_model("expected dims of 0 or more, got ", *value);

@@ -61,6 +61,23 @@ Result<ValueIds> reshape_to(OpContext& n, const Exprs& wanted, bool zero_is_zero
   return only(n.reshape(x, std::move(dims)));
 }
 
+/// The same where a computed entry may turn out to be 0 or -1.
+Result<ValueIds> reshape_at_run_time(OpContext& n, const Exprs& wanted, bool zero_is_zero) {
+  const ValueId x = n.in(0);
+  const Expr zero = n.integer(0), one = n.integer(1);
+  Exprs dims = wanted;
+  Expr rest = one;
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const auto axis = static_cast<int64_t>(k);
+    const Expr same = axis < n.rank(x) ? n.dim(x, axis) : zero;
+    if (!zero_is_zero) dims[k] = select(equal(dims[k], zero), same, dims[k]);
+    rest = rest * select(less(dims[k], zero), one, dims[k]);
+  }
+  const Expr left = floordiv(n.count(n.dims(x), 0, n.rank(x)), rest);
+  for (Expr& dim : dims) dim = select(less(dim, zero), left, dim);
+  return only(n.reshape(x, std::move(dims)));
+}
+
 Result<ValueIds> reshape_attribute(OpContext& n) {
   TRY(const std::vector<int64_t> shape, n.attr_ints("shape"));
   return reshape_to(n, n.integers(shape), false);
@@ -69,6 +86,7 @@ Result<ValueIds> reshape_attribute(OpContext& n) {
 Result<ValueIds> reshape(OpContext& n) {
   TRY(const bool allow_zero, n.attr_flag("allowzero", false));
   TRY(const Exprs shape, n.contents(1, "shape"));
+  if (std::ranges::any_of(shape, is_computed)) return reshape_at_run_time(n, shape, allow_zero);
   return reshape_to(n, shape, allow_zero);
 }
 
@@ -134,7 +152,7 @@ Result<ValueIds> unsqueeze(OpContext& n) {
 }
 
 Result<ValueIds> expand(OpContext& n) {
-  TRY(const Exprs shape, n.contents(1, "shape"));
+  TRY(const Exprs shape, n.sizes(1, "shape"));
   const std::vector<Exprs> shapes = {n.dims(n.in(0)), shape};
   std::vector<std::pair<Expr, Expr>> assumed;
   TRY(Exprs dims, broadcast(shapes, &assumed));
@@ -170,7 +188,7 @@ Result<ValueIds> tile_by(OpContext& n, const Exprs& repeats) {
 }
 
 Result<ValueIds> tile(OpContext& n) {
-  TRY(const Exprs repeats, n.contents(1, "repeats"));
+  TRY(const Exprs repeats, n.sizes(1, "repeats"));
   return tile_by(n, repeats);
 }
 
@@ -276,7 +294,7 @@ Result<ValueIds> split(OpContext& n) {
     TRY(const std::vector<int64_t> given, n.attr_ints("split"));
     sizes = n.integers(given);
   } else if (n.has(1)) {
-    TRY(sizes, n.contents(1, "split"));
+    TRY(sizes, n.sizes(1, "split"));
   } else {
     TRY(const int64_t wanted, n.attr_int("num_outputs", parts));
     if (wanted != parts) {

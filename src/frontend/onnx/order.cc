@@ -13,30 +13,6 @@ namespace {
 
 using Producers = std::unordered_map<std::string_view, size_t>;
 
-/// Calls fn(name) for everything that subgraphs of the node read, their own names included.
-Status for_each_capture(const NodeProto& node, int depth,
-                        const std::function<void(std::string_view)>& fn) {
-  const auto visit = [&](std::string_view bytes) -> Status {
-    if (depth >= kMaxDepth) {
-      return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
-    }
-    TRY(const GraphProto graph, read_graph(bytes));
-    for (const NodeProto& inner : graph.nodes) {
-      for (const std::string_view name : inner.inputs) fn(name);
-      TRY_STATUS(for_each_capture(inner, depth + 1, fn));
-    }
-    for (const ValueInfoProto& output : graph.outputs) fn(output.name);
-    return ok();
-  };
-  for (const AttributeProto& attribute : node.attributes) {
-    if (attribute.type == AttributeType::graph) TRY_STATUS(visit(attribute.s));
-    if (attribute.type == AttributeType::graphs) {
-      for (const std::string_view bytes : attribute.strings) TRY_STATUS(visit(bytes));
-    }
-  }
-  return ok();
-}
-
 /// The nodes that node k waits for.
 Result<std::vector<size_t>> dependencies(std::span<const NodeProto> nodes, size_t k,
                                          const Producers& producers, int depth) {
@@ -88,6 +64,29 @@ std::string describe(const NodeProto& node) {
   }
   const std::string_view output = node.outputs.empty() ? std::string_view() : node.outputs[0];
   return concat("node of '", to_comment(output), "' (", to_comment(node.op_type), ")");
+}
+
+Status for_each_capture(const NodeProto& node, int depth,
+                        const std::function<void(std::string_view)>& fn) {
+  const auto visit = [&](std::string_view bytes) -> Status {
+    if (depth >= kMaxDepth) {
+      return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
+    }
+    TRY(const GraphProto graph, read_graph(bytes));
+    for (const NodeProto& inner : graph.nodes) {
+      for (const std::string_view name : inner.inputs) fn(name);
+      TRY_STATUS(for_each_capture(inner, depth + 1, fn));
+    }
+    for (const ValueInfoProto& output : graph.outputs) fn(output.name);
+    return ok();
+  };
+  for (const AttributeProto& attribute : node.attributes) {
+    if (attribute.type == AttributeType::graph) TRY_STATUS(visit(attribute.s));
+    if (attribute.type == AttributeType::graphs) {
+      for (const std::string_view bytes : attribute.strings) TRY_STATUS(visit(bytes));
+    }
+  }
+  return ok();
 }
 
 Result<std::vector<size_t>> execution_order(std::span<const NodeProto> nodes, int depth) {

@@ -1,6 +1,7 @@
 // frontend/onnx/order.h: puts the nodes of a graph or function into an order in which they can run.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,11 @@ std::string describe(const NodeProto& node);
 /// file wherever that allows it. `depth` counts the graphs around. Errors: invalid_model for a
 /// cycle, naming its nodes, for a name that two nodes define, and for subgraphs nested too deep.
 Result<std::vector<size_t>> execution_order(std::span<const NodeProto> nodes, int depth);
+
+/// Calls fn(name) for everything that subgraphs of the node read, their own names included.
+/// `depth` as above. Errors: invalid_model for subgraphs that cannot be read or are nested too
+/// deep.
+Status for_each_capture(const NodeProto& node, int depth,
+                        const std::function<void(std::string_view)>& fn);
 
 }  // namespace ingot::onnx

@@ -1,0 +1,326 @@
+// frontend/onnx/control.cc: If, Loop and Scan: their subgraphs become bodies, what those read of
+// the graph around becomes their inputs.
+#include "ops/control.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "frontend/builder.h"
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/order.h"
+
+namespace ingot::onnx {
+namespace {
+
+const AttributeProto* find_attribute(std::span<const AttributeProto* const> attributes,
+                                     std::string_view name) {
+  for (const AttributeProto* attribute : attributes) {
+    if (attribute->name == name) return attribute;
+  }
+  return nullptr;
+}
+
+Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
+                             std::string_view name) {
+  const AttributeProto* attribute = find_attribute(attributes, name);
+  if (attribute == nullptr || attribute->type != AttributeType::graph) {
+    return invalid_model("the attribute '", name, "' is missing or no graph");
+  }
+  return add_note(read_graph(attribute->s), name);
+}
+
+/// Why a body cannot be compiled; empty if every node in it has an operator.
+std::string find_unknown_nodes(const Graph& body) {
+  std::vector<std::string> reasons;
+  for (const NodeId id : body.nodes()) {
+    const Node& node = body.node(id);
+    const auto* op = node.op.as<Unimplemented>();
+    if (op == nullptr || op->reason == kBlocked) continue;
+    const std::string name = node.provenance.empty() ? "" : concat(" '", node.provenance[0], "'");
+    reasons.push_back(concat(op->op_type, name, ": ", op->reason));
+  }
+  return join(reasons, "; ");
+}
+
+Status expect_known(const Graph& body, std::string_view what) {
+  const std::string reasons = find_unknown_nodes(body);
+  if (!reasons.empty()) return unsupported(what, ": ", reasons);
+  return ok();
+}
+
+/// A tensor of one element without dims, whatever its rank.
+Result<ValueId> as_scalar(Builder& b, ValueId x) {
+  return b.reshape(x, {});
+}
+
+/// Whether a scalar is always true: a constant, or `same`, which is.
+bool is_true(const Graph& graph, ValueId value, ValueId same) {
+  if (value == same) return true;
+  const ConstantData* data = graph.constant(value);
+  return data != nullptr && !data->bytes.empty() && data->bytes[0] != std::byte{0};
+}
+
+}  // namespace
+
+/// A value of the graph around that a body reads.
+struct Importer::Capture {
+  std::string_view name;
+  ValueId outer;                  // in the graph around
+  const ConstantData* constant;   // or null
+  std::optional<Exprs> contents;  // of shape arithmetic
+  Type type;
+
+  /// Known values are built anew inside; everything else is an input of the body.
+  bool is_input() const { return constant == nullptr && !contents; }
+};
+
+Result<std::vector<Importer::Capture>> Importer::find_captures(const NodeProto& node,
+                                                               const Frame& frame) {
+  constexpr int64_t kMostContents = 16;
+  std::vector<Capture> captures;
+  std::unordered_map<std::string_view, bool> seen;
+  TRY_STATUS(for_each_capture(node, frame.depth, [&](std::string_view name) {
+    const auto value = frame.find(name);
+    if (name.empty() || !value || !value->valid() || !seen.emplace(name, true).second) return;
+    Capture capture{name, *value, graph_.constant(*value), std::nullopt, graph_.type(*value)};
+    const bool small = capture.type.is_tensor() && is_int(capture.type.tensor.dtype) &&
+                       capture.type.tensor.rank() <= 1;
+    if (capture.constant == nullptr && small) {
+      capture.contents = contents_->find(*value, kMostContents);
+    }
+    captures.push_back(std::move(capture));
+  }));
+  return captures;
+}
+
+/// Makes the captured value in graph_, which is the body's.
+Result<ValueId> Importer::build_capture(const Capture& capture) {
+  const std::string name(capture.name);
+  if (capture.constant != nullptr) return graph_.add_constant(*capture.constant, name);
+  if (!capture.contents) return graph_.add_input(name, capture.type);
+  Builder b(graph_, name);
+  const TensorType& type = capture.type.tensor;
+  ValueIds elements;
+  for (const Expr element : *capture.contents) {
+    TRY(const ValueId scalar, b.scalar_of(element, type.dtype));
+    TRY(elements.emplace_back(),
+        b.reshape(scalar, type.dims.empty() ? Exprs{} : b.integers(std::array<int64_t, 1>{1})));
+  }
+  if (type.dims.empty()) return elements[0];
+  if (elements.empty()) return b.fill(type.dtype, 0, type.dims);
+  return b.concat(std::move(elements), 0);
+}
+
+/// Imports a subgraph as a closed graph. `enter` adds its own inputs, in front of the captures, and
+/// gives them their names; `leave` may change its outputs.
+Result<GraphRef> Importer::import_body(const GraphProto& graph, std::string_view what,
+                                       const NodeProto& node, const Frame& frame,
+                                       std::span<const Capture> captures,
+                                       const std::function<Status(Frame& body)>& enter,
+                                       const std::function<Status(ValueIds& outputs)>& leave) {
+  if (frame.depth >= kMaxDepth) {
+    return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
+  }
+  Graph outer = std::exchange(graph_, Graph(graph_.shared_pool()));
+  auto outer_contents = std::exchange(contents_, std::make_unique<SymbolicContents>(graph_));
+  ReadSizes outer_sizes = std::exchange(read_sizes_, {});
+  const auto build = [&]() -> Result<GraphRef> {
+    Frame around, body;
+    body.outer = &around;
+    body.opsets = frame.opsets;
+    body.bindings = frame.bindings;
+    body.prefix = provenance(node, frame);
+    body.depth = frame.depth + 1;
+    TRY_STATUS(enter(body));
+    for (const Capture& capture : captures) {
+      TRY(const ValueId value, build_capture(capture));
+      TRY_STATUS(around.define(capture.name, value));
+    }
+    TRY_STATUS(add_initializers(graph, body));
+    TRY_STATUS(import_nodes(graph.nodes, body));
+    ValueIds outputs;
+    for (const ValueInfoProto& output : graph.outputs) {
+      const auto value = body.find(output.name);
+      if (!value || !value->valid()) {
+        return invalid_model("nothing gives its output '", to_comment(output.name), "'");
+      }
+      outputs.push_back(*value);
+    }
+    TRY_STATUS(expect_known(graph_, "its nodes"));
+    TRY_STATUS(leave(outputs));
+    std::vector<GraphOutput> named;
+    for (const ValueId output : outputs) {
+      named.push_back({concat("y", named.size()), output});
+    }
+    graph_.set_outputs(std::move(named));
+    graph_.name = body.prefix;
+    graph_.compact();
+    return GraphRef(std::make_shared<const Graph>(std::move(graph_)));
+  };
+  auto built = add_note(build(), what);
+  graph_ = std::move(outer);
+  contents_ = std::move(outer_contents);
+  read_sizes_ = std::move(outer_sizes);
+  return built;
+}
+
+ValueIds Importer::captured_inputs(std::span<const Capture> captures) {
+  ValueIds inputs;
+  for (const Capture& capture : captures) {
+    if (capture.is_input()) inputs.push_back(capture.outer);
+  }
+  return inputs;
+}
+
+Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& inputs,
+                                    std::span<const AttributeProto* const> attributes,
+                                    Frame& frame) {
+  if (inputs.size() != 1 || !inputs[0].valid()) {
+    return invalid_model("expected one input, the condition");
+  }
+  if (!graph_.type(inputs[0]).is_tensor()) return unsupported(kBlocked);
+  const auto condition = contents_->find(inputs[0]);
+  if (condition && condition->size() == 1 && (*condition)[0].as_int()) {
+    return inline_if(node, *(*condition)[0].as_int() != 0, attributes, frame);
+  }
+  Builder b(graph_, provenance(node, frame));
+  TRY(const std::vector<Capture> captures, find_captures(node, frame));
+  ValueIds operands;
+  TRY(operands.emplace_back(), as_scalar(b, inputs[0]));
+  for (const ValueId input : captured_inputs(captures)) operands.push_back(input);
+  std::vector<GraphRef> bodies;
+  for (const std::string_view name : {"then_branch", "else_branch"}) {
+    TRY(const GraphProto graph, read_body(attributes, name));
+    if (graph.outputs.size() < node.outputs.size()) {
+      return invalid_model("expected ", node.outputs.size(), " outputs of '", name, "', got ",
+                           graph.outputs.size());
+    }
+    TRY(bodies.emplace_back(), import_body(
+                                   graph, name, node, frame, captures, [](Frame&) { return ok(); },
+                                   [](ValueIds&) { return ok(); }));
+  }
+  return graph_.add(make_op(ops::If{bodies[0], bodies[1]}), std::move(operands),
+                    {provenance(node, frame)});
+}
+
+/// The body of a loop whose carried values have these types, and whether its condition, if true
+/// before the first turn, stays true.
+struct Importer::LoopBody {
+  GraphRef graph;
+  bool endless = false;
+};
+
+Result<Importer::LoopBody> Importer::import_loop_body(const GraphProto& graph,
+                                                      const NodeProto& node, const Frame& frame,
+                                                      std::span<const Capture> captures,
+                                                      const Types& carried) {
+  LoopBody result;
+  ValueId condition;
+  const auto enter = [&](Frame& body) -> Status {
+    Builder b(graph_, "");
+    Types types = {TensorType{DType::i64, {}}, TensorType{DType::b8, {}}};
+    types.insert(types.end(), carried.begin(), carried.end());
+    for (size_t k = 0; k < types.size(); ++k) {
+      const ValueInfoProto& declared = graph.inputs[k];
+      ValueId value = graph_.add_input(std::string(declared.name), types[k]);
+      if (k == 1) condition = value;
+      if (k < ops::Loop::kHead && declared.type.has_shape && declared.type.dims.size() == 1) {
+        TRY(value, b.reshape(value, {b.integer(1)}));
+      }
+      TRY_STATUS(body.define(declared.name, value));
+    }
+    return ok();
+  };
+  const auto leave = [&](ValueIds& outputs) -> Status {
+    Builder b(graph_, "");
+    TRY(outputs[0], as_scalar(b, outputs[0]));
+    result.endless = is_true(graph_, outputs[0], condition);
+    return ok();
+  };
+  TRY(result.graph, import_body(graph, "body", node, frame, captures, enter, leave));
+  return result;
+}
+
+/// Dims of carried values that a turn changes become symbols; true if there were new ones.
+bool Importer::generalise(const Graph& body, Types& carried) {
+  bool changed = false;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    const Type& next = body.type(body.outputs()[1 + k].value);
+    if (!next.is_tensor() || next.tensor.rank() != carried[k].tensor.rank()) continue;
+    for (size_t a = 0; a < next.tensor.dims.size(); ++a) {
+      Expr& dim = carried[k].tensor.dims[a];
+      const bool varies =
+          dim.kind() == ExprKind::symbol &&
+          std::as_const(graph_.pool()).symbol_info(dim.symbol()).name.starts_with("turn_dim");
+      if (varies || provably_equal(dim, next.tensor.dims[a])) continue;
+      dim = graph_.pool().fresh_symbol("turn_dim", true);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+Result<ValueIds> Importer::build_loop(const NodeProto& node, const ValueIds& inputs,
+                                      std::span<const AttributeProto* const> attributes,
+                                      Frame& frame) {
+  TRY(const GraphProto graph, read_body(attributes, "body"));
+  const size_t carried_count = std::max(inputs.size(), ops::Loop::kHead) - ops::Loop::kHead;
+  if (graph.inputs.size() != ops::Loop::kHead + carried_count ||
+      graph.outputs.size() < 1 + carried_count) {
+    return invalid_model("body: expected ", ops::Loop::kHead + carried_count,
+                         " inputs and at least ", 1 + carried_count, " outputs, got ",
+                         graph.inputs.size(), " and ", graph.outputs.size());
+  }
+  Builder b(graph_, provenance(node, frame));
+  ValueIds operands(ops::Loop::kHead);
+  Exprs trips;
+  const bool has_trips = !inputs.empty() && inputs[0].valid();
+  if (has_trips) {
+    if (!graph_.type(inputs[0]).is_tensor()) return unsupported(kBlocked);
+    if (const auto known = contents_->find(inputs[0]); known && known->size() == 1) trips = *known;
+    TRY(operands[0], as_scalar(b, inputs[0]));
+  } else {
+    operands[0] = graph_.add_constant(to_constant([] {
+                                        Tensor endless(DType::i64, {});
+                                        endless.set_integer(0, std::numeric_limits<int64_t>::max());
+                                        return endless;
+                                      }()),
+                                      "endless");
+  }
+  const bool has_condition = inputs.size() > 1 && inputs[1].valid();
+  if (has_condition) {
+    if (!graph_.type(inputs[1]).is_tensor()) return unsupported(kBlocked);
+    TRY(operands[1], as_scalar(b, inputs[1]));
+  } else {
+    TRY(operands[1], b.scalar(DType::b8, 1));
+  }
+  Types carried;
+  for (size_t k = ops::Loop::kHead; k < inputs.size(); ++k) {
+    if (!inputs[k].valid()) return invalid_model("input ", k, " is missing");
+    if (!graph_.type(inputs[k]).is_tensor()) {
+      return unsupported("a carried value of type ", shown_type(graph_.type(inputs[k])));
+    }
+    operands.push_back(inputs[k]);
+    carried.push_back(graph_.type(inputs[k]));
+  }
+  TRY(const std::vector<Capture> captures, find_captures(node, frame));
+  const ModelSummary summary = summary_;
+  const auto counts = counts_;
+  TRY(LoopBody body, import_loop_body(graph, node, frame, captures, carried));
+  while (generalise(*body.graph, carried)) {
+    summary_ = summary;
+    counts_ = counts;
+    TRY(body, import_loop_body(graph, node, frame, captures, carried));
+  }
+  const bool starts = !has_condition || is_true(graph_, operands[1], ValueId());
+  for (const ValueId input : captured_inputs(captures)) operands.push_back(input);
+  ops::Loop loop;
+  loop.body = body.graph;
+  loop.carried = static_cast<int64_t>(carried_count);
+  if (trips.size() == 1 && body.endless && starts) {
+    loop.trip_count = {max(trips[0], b.integer(0))};
+  }
+  return graph_.add(make_op(std::move(loop)), std::move(operands), {provenance(node, frame)});
+}
+
+}  // namespace ingot::onnx
