@@ -17,6 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Runs at a time: each has a thread of its own.
+constexpr int kMostLanes = 1024;
+
 struct Options {
   std::string model, trace;
   InputOptions inputs;
@@ -52,7 +55,7 @@ class Runner {
   std::vector<ingot_tensor> views_;
 };
 
-/// Time of each step, added up over runs.
+/// Time of each step, added up over the runs of one lane.
 struct StepTimes {
   struct Row {
     std::string name, nodes;
@@ -61,11 +64,11 @@ struct StepTimes {
   };
   std::map<uint32_t, Row> rows;
   Json events = Json::array();
-  int64_t origin_ns = 0;
+  int lane = 0;
+  int64_t origin_ns = 0;  // CLOCK_MONOTONIC
 
   static void take(void* context, const ingot_profile_event* e) {
     auto& self = *static_cast<StepTimes*>(context);
-    if (self.origin_ns == 0) self.origin_ns = e->start_ns;
     Row& row = self.rows[e->step];
     row.name = e->name;
     row.nodes = e->provenance;
@@ -78,13 +81,36 @@ struct StepTimes {
       self.events.push_back({{"name", e->name},
                              {"ph", "X"},
                              {"pid", 1},
-                             {"tid", 1},
+                             {"tid", self.lane + 1},
                              {"ts", static_cast<double>(e->start_ns - self.origin_ns) / 1e3},
                              {"dur", static_cast<double>(e->end_ns - e->start_ns) / 1e3},
                              {"args", {{"nodes", e->provenance}}}});
     }
   }
 };
+
+int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
+/// All lanes' times together.
+StepTimes merged(std::span<const StepTimes> lanes) {
+  StepTimes all;
+  for (const StepTimes& lane : lanes) {
+    for (const auto& [number, row] : lane.rows) {
+      StepTimes::Row& sum = all.rows[number];
+      sum.name = row.name;
+      sum.nodes = row.nodes;
+      sum.ms += row.ms;
+      sum.flops += row.flops;
+      sum.bytes += row.bytes;
+      sum.runs += row.runs;
+    }
+    all.events.insert(all.events.end(), lane.events.begin(), lane.events.end());
+  }
+  return all;
+}
 
 double percentile(const std::vector<double>& sorted, double p) {
   const double at = p * static_cast<double>(sorted.size() - 1);
@@ -108,23 +134,47 @@ Json profile_json(const StepTimes& steps, const Probe& probe) {
     const auto runs = static_cast<double>(row.runs);
     Json entry = {
         {"step", number}, {"name", row.name}, {"nodes", row.nodes}, {"ms", row.ms / runs}};
-    if (row.flops > 0) {
-      const double gflops = row.flops / row.ms / 1e6, gbs = row.bytes / row.ms / 1e6;
-      const double bound =
-          std::min(probe.fma_gflops, probe.read_gbs * row.flops / std::max(row.bytes, 1.0));
-      entry["gflops"] = gflops;
-      entry["gbs"] = gbs;
-      entry["roofline_percent"] = 100 * gflops / bound;
+    // What is not known is left out.
+    const double gflops = row.flops / row.ms / 1e6, gbs = row.bytes / row.ms / 1e6;
+    if (row.flops > 0) entry["gflops"] = gflops;
+    if (row.bytes > 0) entry["gbs"] = gbs;
+    if (row.flops > 0 || row.bytes > 0) {
+      // The roof is the nearer one of arithmetic and of memory.
+      entry["roofline_percent"] = 100 * std::max(gflops / probe.fma_gflops, gbs / probe.read_gbs);
     }
     rows.push_back(std::move(entry));
   }
   return rows;
 }
 
-Result<int> run(const Options& options) {
-  if (options.concurrency < 1 || options.duration <= 0 || options.warmup < 0) {
-    return invalid_argument("bench: expected --concurrency >= 1, --duration > 0 and --warmup >= 0");
+/// A number of a profile's row with its unit, or as much space.
+std::string column(const Json& row, const char* key, std::string_view unit) {
+  if (!row.contains(key)) return std::string(8 + unit.size(), ' ');
+  return fmt::format("{:7.1f} {}", row[key].get<double>(), unit);
+}
+
+Status check(const Options& options) {
+  if (options.concurrency < 1 || options.concurrency > kMostLanes) {
+    return invalid_argument("--concurrency: expected 1..", kMostLanes, ", got ",
+                            options.concurrency);
   }
+  if (options.streams < 0 || options.streams > kMostLanes) {
+    return invalid_argument("--streams: expected 0..", kMostLanes, ", got ", options.streams);
+  }
+  if (options.threads < 0) {
+    return invalid_argument("--threads: expected 0 or more, got ", options.threads);
+  }
+  if (options.warmup < 0) {
+    return invalid_argument("--warmup: expected 0 or more, got ", options.warmup);
+  }
+  if (!(options.duration > 0)) {
+    return invalid_argument("--duration: expected more than 0 seconds, got ", options.duration);
+  }
+  return ok();
+}
+
+Result<int> run(const Options& options) {
+  TRY_STATUS(check(options));
   CompileArguments compile;
   compile.dims.shapes = options.inputs.dims.shapes;
   TRY(const std::filesystem::path library, compiled(options.model, compile));
@@ -147,17 +197,22 @@ Result<int> run(const Options& options) {
   for (Runner& runner : runners) TRY_STATUS(runner.prepare(inputs));
   const Probe probe = probe_machine(threads);
 
-  ingot_run_options run_options = INGOT_INIT(ingot_run_options);
-  run_options.threads = threads;
-  run_options.cancel = interrupted_flag();
-  StepTimes steps;
-  if (options.profile || !options.trace.empty()) run_options.profile = {&steps, StepTimes::take};
+  ingot_run_options shared_options = INGOT_INIT(ingot_run_options);
+  shared_options.threads = threads;
+  shared_options.cancel = interrupted_flag();
+  const bool profiled = options.profile || !options.trace.empty();
+  std::vector<StepTimes> steps(runners.size());
+  const int64_t origin_ns = monotonic_ns();
 
   std::mutex mutex;  // guards times and failure
   std::vector<double> times;
   std::optional<Error> failure;
   double wall_s = 0;
-  const auto lane = [&](Runner& runner) {
+  const auto lane = [&](size_t number) {
+    Runner& runner = runners[number];
+    ingot_run_options run_options = shared_options;
+    steps[number].lane = static_cast<int>(number);
+    steps[number].origin_ns = origin_ns;
     std::vector<double> own;
     for (int64_t k = 0; k < options.warmup; ++k) {
       if (auto done = runner.run(run_options); !done) {
@@ -166,6 +221,7 @@ Result<int> run(const Options& options) {
         return;
       }
     }
+    if (profiled) run_options.profile = {&steps[number], StepTimes::take};
     const auto start = Clock::now();
     double elapsed = 0;
     do {
@@ -184,15 +240,18 @@ Result<int> run(const Options& options) {
     wall_s = std::max(wall_s, elapsed);
   };
   std::vector<std::thread> others;
-  for (size_t k = 1; k < runners.size(); ++k) others.emplace_back([&, k] { lane(runners[k]); });
-  lane(runners[0]);
+  for (size_t k = 1; k < runners.size(); ++k) others.emplace_back(lane, k);
+  lane(0);
   for (std::thread& other : others) other.join();
   if (failure) return *failure;
 
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
+  const StepTimes all_steps = merged(steps);
   if (!options.trace.empty()) {
-    TRY_STATUS(write_atomically(options.trace, Json{{"traceEvents", steps.events}}.dump() + "\n"));
+    const Json trace = {{"traceEvents", all_steps.events}};
+    TRY_STATUS(write_atomically(options.trace,
+                                trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
   }
   Json json = {{"latency", latency_json(times)},
                {"runs", times.size()},
@@ -203,7 +262,7 @@ Result<int> run(const Options& options) {
                {"first_run_ms", first_run_ms},
                {"peak_rss_bytes", static_cast<int64_t>(usage.ru_maxrss) * 1024},
                {"probe", {{"fma_gflops", probe.fma_gflops}, {"read_gbs", probe.read_gbs}}}};
-  if (options.profile) json["profile"] = profile_json(steps, probe);
+  if (options.profile) json["profile"] = profile_json(all_steps, probe);
   if (options.json) {
     print(json);
     return 0;
@@ -218,8 +277,10 @@ Result<int> run(const Options& options) {
                   threads, lanes, load_ms, first_run_ms, probe.fma_gflops, probe.read_gbs));
   if (options.profile) {
     for (const Json& row : json["profile"]) {
-      print(fmt::format("{:8.4f} ms  {:<20} {}\n", row["ms"].get<double>(),
-                        row["name"].get<std::string>(), row["nodes"].get<std::string>()));
+      print(fmt::format("{:8.4f} ms {} {} {}  {:<20} {}\n", row["ms"].get<double>(),
+                        column(row, "gflops", "GFLOP/s"), column(row, "gbs", "GB/s"),
+                        column(row, "roofline_percent", "%"), row["name"].get<std::string>(),
+                        row["nodes"].get<std::string>()));
     }
   }
   return 0;

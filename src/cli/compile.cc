@@ -1,5 +1,5 @@
 // cli/compile.cc: ingot compile.
-#include <unistd.h>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -48,10 +48,19 @@ Json report_json(const CompileReport& report, double import) {
 
 Result<int> run(const Options& options) {
   double import = 0;
+  // What cannot be written is told before the work, not after it.
+  std::optional<AtomicFile> report_file;
+  if (!options.report.empty()) {
+    TRY(AtomicFile file, AtomicFile::create(options.report));
+    report_file.emplace(std::move(file));
+  }
   TRY(const CompileReport report,
       compile_model(options.model, options.output, options.compile, &import));
-  if (!options.report.empty()) {
-    TRY_STATUS(write_atomically(options.report, report_json(report, import).dump(2) + "\n"));
+  if (report_file) {
+    const std::string text =
+        report_json(report, import).dump(2, ' ', false, Json::error_handler_t::replace);
+    TRY_STATUS(report_file->write(text + "\n"));
+    TRY_STATUS(report_file->commit());
   }
   if (options.json) {
     print(summary_json(report, import));

@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/conformance_case.h"
 #include "cli/model_options.h"
+#include "cli/progress.h"
 
 namespace ingot::cli {
 namespace {
@@ -213,29 +214,6 @@ CaseResult finish_worker(Worker& worker, double timeout) {
   return result;
 }
 
-/// The line on a terminal that tells how far things are.
-class Progress {
- public:
-  explicit Progress(size_t total) : total_(total), shown_(::isatty(2) != 0) {}
-  ~Progress() {
-    if (drawn_) std::fputs("\r\033[K", stderr);
-  }
-  void update(size_t done) {
-    const double passed = seconds_since(start_);
-    if (!shown_ || passed < 1 || done == 0) return;
-    drawn_ = true;
-    const double left = passed / static_cast<double>(done) * static_cast<double>(total_ - done);
-    std::fprintf(stderr, "\r\033[K%zu of %zu cases, about %.0f s left", done, total_, left);
-    std::fflush(stderr);
-  }
-
- private:
-  size_t total_;
-  bool shown_;
-  bool drawn_ = false;
-  Clock::time_point start_ = Clock::now();
-};
-
 class Runner {
  public:
   Runner(const Options& options, const CompileOptions& compile, std::vector<fs::path> cases,
@@ -244,8 +222,7 @@ class Runner {
         compile_(compile),
         cases_(std::move(cases)),
         temporary_(std::move(temporary)),
-        results_(cases_.size()),
-        progress_(cases_.size()) {}
+        results_(cases_.size()) {}
 
   Result<std::vector<CaseResult>> run() {
     const auto jobs = static_cast<size_t>(options_.jobs > 0 ? options_.jobs : available_cpus());
@@ -301,7 +278,9 @@ class Runner {
       }
       results_[workers_[k].index] = finish_worker(workers_[k], options_.timeout);
       workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(k));
-      progress_.update(++done_);
+      ++done_;
+      progress_.update(static_cast<double>(done_) / static_cast<double>(cases_.size()),
+                       concat(done_, " of ", cases_.size(), " cases"));
     }
   }
 

@@ -1,9 +1,11 @@
 // cli/main.cc: the program `ingot`: its commands, errors and exit statuses.
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
 #include <new>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -43,10 +45,20 @@ int report(const Error& error) {
   return exit_status(error.code);
 }
 
+/// `status`, unless what was printed could not be written.
+int finish_output(int status) {
+  const bool failed = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) == 0 && !failed) return status;
+  return report(system_error("stdout", "write", errno));
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app("Casts trained networks into native code.", "ingot");
   app.require_subcommand(1);
   app.set_version_flag("--version", "ingot 0.1");
+  app.footer(
+      "Example:\n  ingot compile model.onnx -o model.so\n  ingot run model.so --random 1 --print\n"
+      "\n`ingot COMMAND -h` tells more.");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
@@ -63,7 +75,7 @@ int run_program(int argc, char** argv) {
   for (const auto& [sub, run] : runs) {
     if (!sub->parsed()) continue;
     const auto status = run();
-    if (status) return *status;
+    if (status) return finish_output(*status);
     if (interrupted()) return exit_status(Code::kCancelled);
     return report(status.error());
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """compile_test.py: every way to write a compiled model; names that would break generated code."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -120,7 +121,17 @@ class Emit(ProgramTest):
         self.assertLessEqual(keys, set(done.json))
         self.assertLessEqual({"import", "passes", "codegen", "toolchain", "tuning", "write",
                               "total"}, set(done.json["seconds"]))
-        self.assertIn('"passes"', report.read_text())
+        self.assertEqual(done.err, "", "no bar where there is no terminal")
+        told = json.loads(report.read_text())
+        self.assertLessEqual(keys | {"passes", "kernel_names", "steps", "approximations", "notes"},
+                             set(told))
+        self.assertEqual(len(told["kernel_names"]), told["kernels"])
+        self.assertEqual(told["approximations"], [])
+        self.assertIn("batch", told["workspace"])
+        # Stages make up the whole: nothing long is left out, nothing counted twice.
+        stages = sum(value for key, value in told["seconds"].items() if key != "total")
+        self.assertAlmostEqual(stages, told["seconds"]["total"],
+                               delta=0.1 + 0.2 * told["seconds"]["total"])
         self.assertIn("model.cc", [path.name for path in sources.iterdir()])
 
 
