@@ -9,11 +9,14 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/custom_op.h"
+#include "cli/progress.h"
 #include "codegen/api/custom_ops.h"
 #include "target/target.h"
 
 namespace ingot::cli {
 namespace {
+
+constexpr std::string_view kDimForm = "NAME=VALUE, NAME=LO..HI or NAME=LO..HI,POINT,...";
 
 /// "NAME=REST". Errors: invalid_argument.
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text,
@@ -35,16 +38,24 @@ Result<int64_t> parse_size(std::string_view text, std::string_view option, const
 }
 
 Result<Range> parse_range(const std::string& text, const std::string& all) {
-  // Points behind the range only choose what is tuned.
-  const std::string_view first = split(text, ',')[0];
-  const size_t dots = first.find("..");
+  const std::vector<std::string_view> parts = split(text, ',');
+  const size_t dots = parts[0].find("..");
   if (dots == std::string_view::npos) {
-    TRY(const int64_t value, parse_size(first, "--dim", all));
+    if (parts.size() > 1)
+      return invalid_argument("--dim: expected ", kDimForm, ", got '", all, "'");
+    TRY(const int64_t value, parse_size(parts[0], "--dim", all));
     return Range{value, value};
   }
-  TRY(const int64_t lo, parse_size(first.substr(0, dots), "--dim", all));
-  TRY(const int64_t hi, parse_size(first.substr(dots + 2), "--dim", all));
+  TRY(const int64_t lo, parse_size(parts[0].substr(0, dots), "--dim", all));
+  TRY(const int64_t hi, parse_size(parts[0].substr(dots + 2), "--dim", all));
   if (lo > hi) return invalid_argument("--dim: expected LO <= HI, got '", all, "'");
+  // Points behind the range only choose what is tuned.
+  for (size_t k = 1; k < parts.size(); ++k) {
+    TRY(const int64_t point, parse_size(parts[k], "--dim", all));
+    if (point < lo || point > hi) {
+      return invalid_argument("--dim: expected points from ", lo, " to ", hi, ", got '", all, "'");
+    }
+  }
   return Range{lo, hi};
 }
 
@@ -72,8 +83,6 @@ Status add_other_files(Hasher& hasher, const std::filesystem::path& model,
   }
   return ok();
 }
-
-constexpr std::string_view kDimForm = "NAME=VALUE, NAME=LO..HI or NAME=LO..HI,POINT,...";
 
 Result<EmitKind> parse_emit(const std::string& text) {
   if (text == "so") return EmitKind::shared_library;
@@ -191,12 +200,18 @@ Result<CompileOptions> CompileArguments::parse() const {
   return options;
 }
 
+Result<ImportOptions> CompileArguments::parse_import() const {
+  TRY(ImportOptions options, dims.parse());
+  options.outputs = outputs;
+  return options;
+}
+
 Result<CompileReport> compile_model(const std::filesystem::path& model,
                                     const std::filesystem::path& output,
                                     const CompileArguments& arguments, double* seconds_import) {
   const auto start = std::chrono::steady_clock::now();
   TRY(CompileOptions options, arguments.parse());
-  TRY(ImportOptions import, arguments.dims.parse());
+  TRY(ImportOptions import, arguments.parse_import());
   std::vector<compiler::CustomOperator> operators;
   for (const std::string& path : arguments.custom) {
     TRY(auto more, read_custom_operators(path));
@@ -217,6 +232,10 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
     }
     return std::nullopt;
   };
+  Progress progress;
+  options.progress = [&](std::string_view stage, double fraction) {
+    progress.update(fraction, stage);
+  };
   *seconds_import = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return add_note(compile(std::move(imported.graph), output, options), model.string());
 }
@@ -225,8 +244,12 @@ Result<std::filesystem::path> compiled(const std::filesystem::path& path,
                                        const CompileArguments& arguments) {
   TRY(const MappedFile file, MappedFile::open(path));
   if (file.text().starts_with("\x7f"
-                              "ELF"))
-    return path;
+                              "ELF")) {
+    if (arguments.outputs.empty()) return path;
+    return invalid_argument("--output ", arguments.outputs[0], ": ", path.string(),
+                            ": expected the model it was compiled from, which is compiled again "
+                            "with the inner value, got a compiled one");
+  }
   const auto cache = cache_folder();
   if (cache.empty()) {
     return io_error(path.string(), ": no cache folder to compile it into: set INGOT_CACHE_DIR");
@@ -234,7 +257,8 @@ Result<std::filesystem::path> compiled(const std::filesystem::path& path,
   Hasher hasher;
   hasher.add(file.bytes());
   hasher.add_field(std::filesystem::absolute(path).string());
-  for (const auto* list : {&arguments.dims.shapes, &arguments.cpus, &arguments.disabled}) {
+  for (const auto* list :
+       {&arguments.dims.shapes, &arguments.cpus, &arguments.disabled, &arguments.outputs}) {
     for (const std::string& text : *list) hasher.add_field(text);
     hasher.add_field("");
   }
@@ -245,7 +269,7 @@ Result<std::filesystem::path> compiled(const std::filesystem::path& path,
   // The dims given are those of the run; the library takes all that the model allows.
   CompileArguments whole = arguments;
   whole.dims.dims.clear();
-  TRY(const ImportOptions import, whole.dims.parse());
+  TRY(const ImportOptions import, whole.parse_import());
   TRY_STATUS(add_other_files(hasher, path, import));
   std::error_code failed;
   std::filesystem::create_directories(cache / "models", failed);

@@ -43,11 +43,14 @@ struct CompileArguments {
   std::string dump_directory;
   std::vector<std::string> disabled;
   std::string keep_source;
-  std::vector<std::string> custom;  // JSON files
+  std::vector<std::string> custom;   // JSON files
+  std::vector<std::string> outputs;  // inner values that become outputs
 
   void add_to(CLI::App& app);
   /// Errors: invalid_argument, unsupported, toolchain.
   Result<CompileOptions> parse() const;
+  /// What the reader of the model needs to know. Errors: invalid_argument.
+  Result<ImportOptions> parse_import() const;
 };
 
 /// Reads a model and compiles it. `seconds_import` gets the time to read it.

@@ -57,11 +57,7 @@ Result<int> run(const Options& options) {
     return invalid_argument("--repeat: expected 1 or more, got ", options.repeat);
   CompileArguments compile;
   compile.dims.shapes = options.inputs.dims.shapes;
-  if (!options.extra_outputs.empty()) {
-    return unsupported(
-        "--output: this version adds no inner values to a compiled model; use "
-        "ingot verify --every-value");
-  }
+  compile.outputs = options.extra_outputs;
   TRY(const std::filesystem::path library, compiled(options.model, compile));
   ingot_open_options open = INGOT_INIT(ingot_open_options);
   open.threads = options.threads;
@@ -132,7 +128,9 @@ Run setup_run(CLI::App& app) {
   app.add_option("model", options->model, "a compiled model, or an .onnx file")->required();
   options->inputs.add_to(app);
   app.add_option("--output-dir", options->output_directory, "folder for the outputs as .npy");
-  app.add_option("--output", options->extra_outputs, "an inner value as one more output");
+  app.add_option("--output", options->extra_outputs,
+                 "an inner value of the .onnx file as one more output; may be repeated")
+      ->allow_extra_args(false);
   app.add_flag("--print", options->print, "print the outputs' values");
   app.add_option("--threads", options->threads, "0: one per processor")->capture_default_str();
   app.add_option("--repeat", options->repeat, "runs")->capture_default_str();

@@ -37,6 +37,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<std::optional<int64_t>>> shapes;
   /// Inputs that are constants from now on, by name.
   std::map<std::string, ConstantData> constants;
+  /// Values of the model, by name, that become outputs behind its own.
+  std::vector<std::string> outputs;
   /// Operators that the format's reader does not know, by domain and name. They come before its own
   /// operators, behind the model's functions.
   std::map<std::pair<std::string, std::string>, BuildCustom> custom;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/nearest.h"
 #include "frontend/onnx/importer.h"
 
 namespace ingot::onnx {
@@ -16,6 +17,17 @@ constexpr int64_t kNewestIr = 14;
 /// Functions may expand to this many times the nodes in the file, and this many more.
 constexpr size_t kMaxExpansion = 20;
 constexpr size_t kMinExpansion = 10000;
+
+Error no_such_value(std::string_view name, const Frame& frame) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, value] : frame.values) names.push_back(known);
+  std::vector<std::string> shown;
+  for (const std::string_view near : nearest(name, names)) {
+    shown.push_back(concat("'", to_comment(near), "'"));
+  }
+  return invalid_argument("the model has no value '", to_comment(name), "'",
+                          shown.empty() ? "" : concat("; near it are ", join(shown, ", ")));
+}
 
 }  // namespace
 
@@ -209,6 +221,12 @@ Status Importer::set_outputs(const GraphProto& graph, const Frame& frame) {
     outputs.push_back({std::string(output.name), *value});
   }
   if (outputs.empty()) return invalid_model("the graph has no outputs");
+  for (const std::string& name : options_.outputs) {
+    if (std::ranges::find(outputs, name, &GraphOutput::name) != outputs.end()) continue;
+    const auto value = frame.find(name);
+    if (!value || !value->valid()) return no_such_value(name, frame);
+    outputs.push_back({name, *value});
+  }
   for (const ValueInfoProto& info : graph.value_infos) {
     if (const auto value = frame.find(info.name)) {
       TRY_STATUS(add_note(check_declared(info, *value), "value '", to_comment(info.name), "'"));
