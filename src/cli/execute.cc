@@ -1,6 +1,8 @@
 // cli/execute.cc: gathers inputs, runs, copies outputs.
 #include "cli/execute.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/random.h"
@@ -30,6 +32,30 @@ Result<std::map<std::string, HostTensor>> read_set(const std::string& set,
     }
   }
   return tensors;
+}
+
+/// While random values are made, each takes 8 bytes, and its own ones beside them.
+int64_t most_random_elements() {
+  const auto bytes = static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<int64_t>(::sysconf(_SC_PAGE_SIZE));
+  return bytes / 2 / 16;
+}
+
+Status check_dim_names(std::span<const InputPort> ports,
+                       const std::map<std::string, int64_t>& sizes) {
+  std::vector<std::string> known;
+  for (const InputPort& port : ports) {
+    for (const auto& [size, symbol] : port.dims) {
+      const bool is_new = size < 0 && std::ranges::find(known, symbol) == known.end();
+      if (is_new) known.push_back(symbol);
+    }
+  }
+  for (const auto& [name, value] : sizes) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    return invalid_argument("--dim ", name, ": no input has a dim of that name; they have ",
+                            known.empty() ? "fixed sizes" : join(known, ", "));
+  }
+  return ok();
 }
 
 Status check_input(const InputPort& port, const HostTensor& tensor) {
@@ -102,12 +128,7 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
     TRY(given[text.substr(0, at)], read_tensor_file(std::string_view(text).substr(at + 1)));
   }
   TRY(const auto sizes, options.dims.values());
-  for (const auto& [name, value] : sizes) {
-    const bool known = std::ranges::any_of(ports, [&](const InputPort& port) {
-      return std::ranges::any_of(port.dims, [&](const auto& dim) { return dim.second == name; });
-    });
-    if (!known) return invalid_argument("--dim ", name, ": no input has a dim of that name");
-  }
+  TRY_STATUS(check_dim_names(ports, sizes));
   for (const auto& [name, tensor] : given) {
     if (std::ranges::find(ports, name, &InputPort::name) == ports.end()) {
       return invalid_argument("input '", name, "': the model has no input of that name");
@@ -132,11 +153,12 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
       const auto named = sizes.find(symbol);
       dims.push_back(size >= 0 ? size : named != sizes.end() ? named->second : 1);
       if (__builtin_mul_overflow(elements, dims.back(), &elements) ||
-          elements > (int64_t{1} << 33)) {
+          elements > most_random_elements()) {
         return resource_exhausted("input '", port.name, "': its random values do not fit memory");
       }
     }
     tensors.push_back(random_tensor(port.dtype, std::move(dims), random));
+    if (interrupted()) return cancelled("input '", port.name, "': interrupted");
   }
   return tensors;
 }

@@ -13,24 +13,34 @@
 namespace ingot::cli {
 namespace {
 
-/// "f32[2,3]" behind a raw file.
-Result<HostTensor> read_raw(const std::filesystem::path& path, std::string_view type) {
+/// "f32[2,3]" as a tensor without its bytes, and their number; none if it is no such type.
+std::optional<std::pair<HostTensor, size_t>> parse_raw_type(std::string_view text) {
   ExprPool pool;
-  TRY(const Type parsed, add_note(parse_type(type, pool), path.string()));
-  const auto dims = parsed.is_tensor() ? static_dims(parsed.tensor) : std::nullopt;
-  if (!dims || bits(parsed.tensor.dtype) < 8 || parsed.tensor.dtype == DType::str) {
-    return invalid_argument(path.string(), ": expected FILE.bin:DTYPE[SIZE,...], got '", type, "'");
+  const auto type = parse_type(text, pool);
+  if (!type || !type->is_tensor()) return std::nullopt;
+  const DType dtype = type->tensor.dtype;
+  const auto dims = static_dims(type->tensor);
+  if (!dims || bits(dtype) < 8 || dtype == DType::str) return std::nullopt;
+  int64_t bytes = bits(dtype) / 8;
+  for (const int64_t dim : *dims) {
+    if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes)) return std::nullopt;
   }
+  return std::pair(HostTensor{dtype, *dims, {}}, static_cast<size_t>(bytes));
+}
+
+Result<HostTensor> read_raw(const std::filesystem::path& path, std::string_view text) {
+  auto type = parse_raw_type(text);
+  if (!type) {
+    return invalid_argument(path.string(), ": expected FILE.bin:DTYPE[SIZE,...], got '", text, "'");
+  }
+  auto& [tensor, bytes] = *type;
   TRY(const MappedFile file, MappedFile::open(path));
-  HostTensor tensor{parsed.tensor.dtype, *dims, {}};
-  const auto size =
-      static_cast<size_t>(count_of(*dims)) * static_cast<size_t>(bits(tensor.dtype) / 8);
-  if (file.size_bytes() != size) {
-    return invalid_argument(path.string(), ": expected ", size, " bytes for ", type, ", got ",
+  if (file.size_bytes() != bytes) {
+    return invalid_argument(path.string(), ": expected ", bytes, " bytes for ", text, ", got ",
                             file.size_bytes());
   }
   tensor.bytes.assign(file.bytes().begin(), file.bytes().end());
-  return tensor;
+  return std::move(tensor);
 }
 
 Json nested(const Tensor& tensor, size_t axis, int64_t& next) {
@@ -82,6 +92,8 @@ Result<HostTensor> read_tensor_file(std::string_view text) {
 HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random) {
   Tensor tensor(dtype, std::move(dims));
   for (int64_t k = 0; k < tensor.size(); ++k) {
+    constexpr int64_t kBetweenLooks = 1 << 20;
+    if (k % kBetweenLooks == 0 && interrupted()) break;
     if (tensor.holds_reals()) {
       tensor.set_real(k, random.normal());
     } else {

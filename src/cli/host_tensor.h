@@ -37,15 +37,17 @@ Result<HostTensor> read_pb(const std::filesystem::path& path);
 
 /// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb
 /// (default), bgr or gray; size=HxW (must match: nothing is resized); scale=S (a number or A/B),
-/// mean=M or M:M:M, std=S or S:S:S. Values are (pixel * scale - mean) / std, f32; u8 without any of
-/// the three. Errors: io, invalid_model for a damaged picture, invalid_argument for `how`.
+/// mean=M or M:M:M (or M,M,M), std=S likewise. Values are (pixel * scale - mean) / std, f32; u8
+/// without any of the three. Errors: io, invalid_model for a damaged picture, invalid_argument for
+/// `how`.
 Result<HostTensor> read_picture(const std::filesystem::path& path, std::string_view how);
 
 /// "FILE" by its suffix, with what stands behind the file's name: FILE.bin:f32[2,3],
 /// FILE.png:nchw,gray,scale=1/255. Errors: as above; invalid_argument for an unknown suffix.
 Result<HostTensor> read_tensor_file(std::string_view text);
 
-/// Values of a kind: reals from a bell curve, integers from 0..1 (or within `range`), booleans.
+/// Values of a kind: reals from a bell curve, integers and booleans from 0..1. Unfinished if the
+/// program was interrupted.
 HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random);
 
 /// The interpreter's form. Errors: invalid_argument.

@@ -2,6 +2,7 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/file.h"
@@ -39,21 +40,30 @@ Result<double> parse_ratio(std::string_view text) {
   return *a / *b;
 }
 
-Result<std::vector<double>> parse_list(std::string_view text) {
-  std::vector<double> values;
+/// Numbers between ':'.
+Status append_list(std::string_view text, std::vector<double>& values) {
   for (std::string_view part : split(text, ':')) {
     TRY(const double value, parse_ratio(part));
     values.push_back(value);
   }
-  if (values.size() != 1 && values.size() != 3) {
-    return invalid_argument("expected one value or three, got '", text, "'");
-  }
-  return values;
+  return ok();
+}
+
+Status check_list(std::string_view key, const std::vector<double>& values, bool gray) {
+  if (values.size() == 1 || (values.size() == 3 && !gray)) return ok();
+  return invalid_argument(key, ": expected one value", gray ? "" : " or three", ", got ",
+                          values.size());
 }
 
 Result<Layout> parse_layout(std::string_view how) {
   Layout layout;
+  std::vector<double>* list = nullptr;  // what a bare number continues: mean=1,2,3
   for (std::string_view word : split(how, ',')) {
+    if (list != nullptr && parse_ratio(word)) {
+      TRY_STATUS(append_list(word, *list));
+      continue;
+    }
+    list = nullptr;
     const size_t equals = word.find('=');
     const std::string_view key = word.substr(0, equals);
     const std::string_view value =
@@ -66,26 +76,30 @@ Result<Layout> parse_layout(std::string_view how) {
     } else if (word == "gray") {
       layout.gray = true;
     } else if (key == "scale") {
-      TRY(layout.scale, parse_ratio(value));
+      TRY(layout.scale, add_note(parse_ratio(value), key));
       layout.scaled = true;
-    } else if (key == "mean") {
-      TRY(layout.mean, parse_list(value));
-      layout.scaled = true;
-    } else if (key == "std") {
-      TRY(layout.deviation, parse_list(value));
+    } else if (key == "mean" || key == "std") {
+      list = key == "mean" ? &layout.mean : &layout.deviation;
+      list->clear();
+      TRY_STATUS(add_note(append_list(value, *list), key));
       layout.scaled = true;
     } else if (key == "size") {
-      const auto sides = split(value, 'x');
-      const auto h = parse_int(sides[0]);
-      const auto w = sides.size() == 2 ? parse_int(sides[1]) : std::nullopt;
-      if (!h || !w) return invalid_argument("expected size=HxW, got '", word, "'");
-      layout.size = {*h, *w};
+      const auto parts = split(value, 'x');
+      const auto height = parse_int(parts[0]);
+      const auto width = parts.size() == 2 ? parse_int(parts[1]) : std::nullopt;
+      if (!height || !width) return invalid_argument("size: expected HxW, got '", value, "'");
+      layout.size = {*height, *width};
     } else {
       return invalid_argument(
-          "expected nchw, nhwc, rgb, bgr, gray, size=, scale=, mean= or std=, "
+          "expected nchw, nhwc, rgb, bgr, gray, size=HxW, scale=, mean= or std=, "
           "got '",
           word, "'");
     }
+  }
+  TRY_STATUS(check_list("mean", layout.mean, layout.gray));
+  TRY_STATUS(check_list("std", layout.deviation, layout.gray));
+  if (std::ranges::find(layout.deviation, 0.0) != layout.deviation.end()) {
+    return invalid_argument("std: expected values other than 0");
   }
   return layout;
 }

@@ -69,6 +69,11 @@ def model(nodes, inputs, outputs, constants=(), name="graph", opset=17, metadata
             + field(8, field(1, "") + field(2, opset)) + fields(14, pairs))
 
 
+def opset(domain, version):
+    """One more import, to stand behind a model."""
+    return field(8, field(1, domain) + field(2, version))
+
+
 def dense(batch="batch", rows=8, columns=4, x="x", y="y", w="w", node_name="dense", graph="graph",
           dim=None):
     """relu(x @ w): x [batch, rows], w [rows, columns] of small whole numbers."""
