@@ -1,4 +1,5 @@
 // cli/inspect.cc: ingot inspect, for models and for compiled models.
+#include <algorithm>
 #include <map>
 
 #include "base/file.h"
@@ -126,7 +127,33 @@ std::string value_text(std::string_view kind, const Json& value) {
                 value["dtype"].get<std::string>(), "[", join(dims, ", "), "]\n");
 }
 
+/// What a run needs besides the weights, for the dims given by --dim and the smallest from 1 on.
+Result<Json> workspace_json(const LoadedModel& model, const DimOptions& dims) {
+  TRY(auto given, dims.values());
+  std::vector<int64_t> symbols;
+  Json json = {{"dims", Json::object()}};
+  for (uint32_t k = 0; k < model.description().symbol_count; ++k) {
+    const ingot_symbol_info& s = model.symbol(k);
+    const int64_t step = std::max<int64_t>(s.divisor, 1);
+    int64_t value = (std::max<int64_t>(s.min, 1) + step - 1) / step * step;
+    if (value > s.max) value = s.min;
+    if (const auto found = given.extract(s.name)) value = found.mapped();
+    symbols.push_back(value);
+    if (s.data_dependent == 0) json["dims"][s.name] = symbols.back();
+  }
+  if (!given.empty()) {
+    return invalid_argument("--dim ", given.begin()->first, ": the model has no dim of that name");
+  }
+  TRY(const uint64_t bytes, model.workspace_bytes(symbols, 0));
+  json["bytes"] = bytes;
+  return json;
+}
+
 Result<int> inspect_artifact(const Options& options) {
+  if (options.graph) {
+    return invalid_argument(options.path,
+                            ": --graph: a compiled model holds no graph, give the model itself");
+  }
   ingot_open_options open = INGOT_INIT(ingot_open_options);
   open.describe_only = 1;
   TRY(const LoadedModel model, LoadedModel::open(options.path, open));
@@ -134,16 +161,19 @@ Result<int> inspect_artifact(const Options& options) {
   Json json = {{"name", d.name},
                {"hash", d.hash},
                {"target", d.target},
+               {"levels", Json::array()},
                {"toolchain", d.toolchain},
                {"inputs", Json::array()},
                {"outputs", Json::array()},
                {"dims", Json::array()},
                {"ops", Json::object()},
-               {"parameters", 0},
+               {"parameters", nullptr},  // what the model had is not told apart any more
                {"weight_bytes", d.weight_bytes},
                {"unsupported", Json::array()},
                {"warnings", Json::array()}};
-  std::string text = concat("model ", d.name, ", ", d.target, ", made with ", d.toolchain, "\n");
+  for (const std::string_view level : split(d.levels, ',')) json["levels"].push_back(trim(level));
+  std::string text =
+      concat("model ", d.name, ", ", d.target, " (", d.levels, "), made with ", d.toolchain, "\n");
   for (uint32_t k = 0; k < d.input_count; ++k) {
     json["inputs"].push_back(value_json(model.input(k)));
     text += value_text("input", json["inputs"].back());
@@ -161,9 +191,19 @@ Result<int> inspect_artifact(const Options& options) {
   // The checksum of weights that can be found is compared; a damaged file is an error.
   ingot_open_options whole = INGOT_INIT(ingot_open_options);
   whole.verify_weights = 1;
-  auto opened = LoadedModel::open(options.path, whole);
-  json["weights_ok"] = static_cast<bool>(opened);
-  if (!opened && opened.error().code != Code::kWrongTarget) return opened.error();
+  const auto opened = LoadedModel::open(options.path, whole);
+  if (opened) {
+    json["weights_ok"] = true;
+    TRY(json["workspace"], workspace_json(*opened, options.dims));
+    text += concat("workspace: ", format_bytes(json["workspace"]["bytes"].get<uint64_t>()), " for ",
+                   json["workspace"]["dims"].dump(), "\n");
+  } else if (opened.error().code == Code::kWrongTarget) {
+    json["weights_ok"] = nullptr;
+    json["warnings"].push_back(to_text(opened.error()));
+    text += concat("warning: ", to_text(opened.error()), "\n");
+  } else {
+    return opened.error();
+  }
   if (options.json) {
     print(json);
   } else {

@@ -13,7 +13,7 @@ import subprocess
 import unittest
 
 import onnx_bytes as onnx
-from program import (DIGITS, FINE, INTERRUPTED, MALFORMED, RESOURCES, TOOLCHAIN, UNSUPPORTED, USAGE,
+from program import (DIGITS, FINE, FIXTURES, INTERRUPTED, MALFORMED, RESOURCES, TOOLCHAIN, UNSUPPORTED, USAGE,
                      WRONG_TARGET, ProgramTest, npy)
 
 PLAIN_IN = [onnx.value_info("x", ["batch", 8])]
@@ -170,6 +170,11 @@ class Outputs(ProgramTest):
                        self.out):
             with self.subTest(output=output):
                 self.bad(MALFORMED, [str(output), "cannot"], "compile", path, "-o", output)
+
+    def test_unwritable_report(self):
+        """Told before the work, so that nothing is made."""
+        self.bad(MALFORMED, ["report.json", "cannot write"], "compile", self.model(), "-o",
+                 self.out / "model.so", "--report", self.folder / "no/such/folder/report.json")
 
     def test_device(self):
         """A device keeps its place: nothing is renamed over it."""
@@ -360,6 +365,17 @@ class Artefacts(ProgramTest):
                         ["inspect", aarch64]):
             self.bad(WRONG_TARGET, [str(aarch64), "aarch64"], *command)
 
+    def test_another_level(self):
+        """Code for a processor that no machine has can be looked at but not run."""
+        library = FIXTURES / "layer_v9.so"
+        for command in (["run", library, "--random", "1"], ["bench", library, "--dim", "batch=1"],
+                        ["verify", self.model(), "--so", library, "--random", "1"]):
+            self.bad(WRONG_TARGET, ["needs x86-64-v9", "this machine has x86-64"], *command)
+        found = self.good("inspect", library, "--json").json
+        self.assertEqual(found["inputs"][0]["name"], "x")
+        self.assertEqual(found["levels"], ["x86-64-v9"])
+        self.assertIsNone(found["weights_ok"])
+
     def test_another_word_size(self):
         path = self.patched(4, b"\x01")
         self.bad(WRONG_TARGET, [str(path), "32 bits"], "run", path, "--random", "1")
@@ -438,7 +454,7 @@ class RunTime(ProgramTest):
         self.refuse(["batch", "5", "4"], "--random", "1", "--dim", "batch=5")
 
     def test_dims(self):
-        self.refuse(["bacth"], "--dim", "bacth=2")
+        self.refuse(["bacth", "they have batch"], "--dim", "bacth=2")
         self.refuse(["--dim", "batch=-1"], "--dim", "batch=-1")
         self.refuse(["--dim", "'batch'"], "--dim", "batch")
 
@@ -467,7 +483,9 @@ class RunTime(ProgramTest):
         self.bad(USAGE, ["subcommand"])
         self.bad(USAGE, ["-o"], "compile", self.model())
         for option, text in (("--dim", "batch=4..2"), ("--dim", "batch="), ("--dim", "=3"),
-                             ("--dim", "batch=99999999999"),
+                             ("--dim", "batch=99999999999"), ("--dim", "batch=1..4,x"),
+                             ("--dim", "batch=1..4,5"), ("--dim", "batch=3,4"),
+                             ("--dim", "batch=1..4,"),
                              ("--input-shape", "x=1,two"), ("--weights", "light"),
                              ("--emit", "gold"), ("--target", "abacus"), ("--cpu", "z80"),
                              ("--threads", "-1"), ("--tune", "maybe"),

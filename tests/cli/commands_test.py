@@ -3,10 +3,12 @@
 
 import json
 import re
+import subprocess
 import unittest
 
 import onnx_bytes as onnx
-from program import (DIFFERS, DIGITS, FINE, MALFORMED, TOOLCHAIN, UNSUPPORTED, USAGE, ProgramTest)
+from program import (DIFFERS, DIGITS, FINE, INGOT, MALFORMED, RESOURCES, SANITIZED, TOOLCHAIN,
+                     UNSUPPORTED, USAGE, ProgramTest, npy)
 
 
 class Verify(ProgramTest):
@@ -120,7 +122,8 @@ class Conformance(ProgramTest):
         found = self.conform(DIFFERS, "--jobs", "1", environment={"INGOT_CXX": str(script)})
         self.assertEqual((found["crash"], found["pass"]), (1, 2))
         # A sanitizer turns the signal into a report and an exit status.
-        self.assertRegex(found["cases"][0]["message"], "Segmentation fault|ended with status")
+        self.assertIn("ended with status" if SANITIZED else "ended by Segmentation fault",
+                      found["cases"][0]["message"])
 
     def test_hang_takes_no_other_down(self):
         for name in ("a", "b"):
@@ -152,6 +155,28 @@ class Others(ProgramTest):
         self.assertTrue((self.out / "npy" / "y.npy").read_bytes().startswith(b"\x93NUMPY"))
         self.run_dense(self.model())  # a model in place of a library
 
+    def test_inner_values(self):
+        """Values of the model behind its outputs; what a library has is fixed."""
+        model = self.model()
+        x = self.folder / "x.npy"
+        row = [0.5, -1.0, 2.0, 0.0, 1.0, 3.0, -2.0, 1.0]
+        npy(x, [1, 8], row)
+        done = self.good("run", model, "--input", f"x={x}", "--output", "y.product", "--output",
+                         "x", "--output", "w", "--output", "y", "--json")
+        outputs = {out["name"]: out["values"] for out in done.json["outputs"]}
+        self.assertEqual(list(outputs), ["y", "y.product", "x", "w"])
+        self.assertEqual(outputs["x"], [row])
+        # Small whole numbers and halves: exact in every order of summation.
+        self.assertEqual([max(0, value) for value in outputs["y.product"][0]], outputs["y"][0])
+        self.assertLess(min(outputs["y.product"][0]), 0)
+        self.assertEqual(outputs["y"], onnx.dense_result([row]))
+        done = self.good("run", model, "--input", f"x={x}", "--json")
+        self.assertEqual([out["name"] for out in done.json["outputs"]], ["y"])
+        self.bad(USAGE, ["no value 'y.prduct'", "'y.product'"], "run", model, "--random", "1",
+                 "--output", "y.prduct")
+        self.bad(USAGE, ["--output y.product", "model.so", "the model"], "run",
+                 self.compiled(model), "--random", "1", "--output", "y.product")
+
     def test_bench(self):
         done = self.good("bench", self.compiled(), "--dim", "batch=3", "--threads", "1",
                          "--duration", "0.05", "--json")
@@ -159,6 +184,36 @@ class Others(ProgramTest):
                               "load_ms", "first_run_ms", "peak_rss_bytes", "probe"},
                              set(done.json))
         self.assertLessEqual({"min", "median", "p90", "p99", "mean"}, set(done.json["latency"]))
+
+    def test_bench_side_by_side(self):
+        """Runs at a time have lanes of their own in the trace; their steps are added up."""
+        library, trace = self.compiled(), self.out / "trace.json"
+        for option in ("--concurrency", "--streams"):
+            done = self.good("bench", library, "--dim", "batch=3", "--threads", "1", option, "3",
+                             "--duration", "0.05", "--warmup", "1", "--profile", "--trace", trace,
+                             "--json")
+            self.assertEqual(done.json["concurrency"], 3)
+            events = json.loads(trace.read_text())["traceEvents"]
+            self.assertEqual({event["tid"] for event in events}, {1, 2, 3})
+            for event in events:
+                self.assertLessEqual({"name", "ph", "ts", "dur", "pid"}, set(event))
+                self.assertGreaterEqual(event["ts"], 0)
+            for row in done.json["profile"]:
+                self.assertLessEqual({"step", "name", "nodes", "ms"}, set(row))
+                self.assertGreaterEqual(row["ms"], 0)
+        text = self.good("bench", library, "--dim", "batch=2", "--duration", "0.02",
+                         "--profile").out
+        self.assertRegex(text, r"latency ms: min .*\nthroughput .*\nprobe: ")
+        self.assertIn("dense", text)
+
+    def test_bench_refusals(self):
+        library = self.compiled()
+        for option, value in (("--concurrency", "0"), ("--concurrency", "100000"),
+                              ("--streams", "-1"), ("--threads", "-1"), ("--threads", "1000"),
+                              ("--warmup", "-1"), ("--duration", "0"), ("--duration", "nan")):
+            with self.subTest(option=option, value=value):
+                self.bad(USAGE, [option.strip("-")], "bench", library, "--dim", "batch=1", option,
+                         value)
 
     def test_inspect(self):
         keys = {"inputs", "outputs", "dims", "ops", "parameters", "weight_bytes", "unsupported",
@@ -171,15 +226,65 @@ class Others(ProgramTest):
         self.assertEqual(self.good("inspect", model, "--json").json["ops"],
                          {"MatMul": 1, "Relu": 1})
         self.assertIn("matmul", self.good("inspect", model, "--graph").out)
+        self.bad(USAGE, ["--graph", "model.so"], "inspect", self.out / "model.so", "--graph")
+
+    def test_inspect_dims(self):
+        model = self.model()
+        library = self.compiled(model, "model.so", "--dim", "batch=2..64,8,16")
+        found = self.good("inspect", library, "--json").json
+        self.assertEqual(found["dims"], [{"name": "batch", "min": 2, "max": 64}])
+        self.assertEqual(found["workspace"]["dims"], {"batch": 2})
+        self.assertGreaterEqual(found["workspace"]["bytes"], 0)
+        self.assertTrue(found["weights_ok"])
+        found = self.good("inspect", library, "--json", "--dim", "batch=64").json
+        self.assertEqual(found["workspace"]["dims"], {"batch": 64})
+        self.bad(USAGE, ["batch", "65"], "inspect", library, "--dim", "batch=65")
+        self.bad(USAGE, ["bacth"], "inspect", library, "--dim", "bacth=3")
+        found = self.good("inspect", model, "--json", "--dim", "batch=3").json
+        self.assertEqual(found["inputs"][0]["shape"], [3, 8])
+        found = self.good("inspect", model, "--json", "--input-shape", "x=5,8").json
+        self.assertEqual(found["outputs"][0]["shape"], [5, 4])
+
+    def test_inspect_lists_all_that_is_missing(self):
+        nodes = [onnx.node("Frobnicate", ["x"], ["a"], "one"),
+                 onnx.node("Obfuscate", ["a"], ["b"], "two", domain="com.example"),
+                 onnx.node("Relu", ["b"], ["y"], "three")]
+        text = onnx.model(nodes, [onnx.value_info("x", [2])], [onnx.value_info("y", [2])])
+        text += onnx.opset("com.example", 3)
+        missing = self.good("inspect", self.model(text), "--json").json["unsupported"]
+        self.assertEqual([(each["node"], each["op"]) for each in missing],
+                         [("one", "Frobnicate"), ("two", "Obfuscate")])
+        self.assertEqual(missing[1]["opset"], 3)
+        for each in missing:
+            self.assertLessEqual({"node", "op", "opset", "reason"}, set(each))
 
     def test_doctor(self):
         self.assertIn("g++", self.good("doctor").out)
+        found = self.good("doctor", "--json").json
+        self.assertTrue(found["ok"])
+        self.assertLessEqual({"compiler", "processor", "cache", "nvcc", "clang++"},
+                             {each["what"] for each in found["findings"]})
+        done = self.ingot("doctor", environment={"PATH": str(self.out)})
+        self.assertEqual(done.status, TOOLCHAIN)
+        self.assertIn("apt install g++", done.out)
+        done = self.ingot("doctor", environment={"INGOT_CACHE_DIR": "/proc/none"})
+        self.assertNotEqual(done.status, FINE)
+        self.assertIn("INGOT_CACHE_DIR", done.out)
 
     def test_help(self):
         for command in ("compile", "run", "bench", "verify", "conformance", "inspect", "doctor"):
             text = self.good(command, "-h").out
             self.assertRegex(text, rf"Example:\s+ingot {command}")
+        self.assertRegex(self.good("-h").out, r"Example:\s+ingot compile")
         self.assertTrue(re.match(r"ingot \d", self.good("--version").out))
+
+    def test_output_that_cannot_be_written(self):
+        model = self.model()
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            process = subprocess.run([INGOT, "inspect", model], stdout=full, check=False,
+                                     stderr=subprocess.PIPE, env=self.environment)
+        self.assertEqual(process.returncode, RESOURCES)
+        self.assertIn(b"stdout", process.stderr)
 
 
 if __name__ == "__main__":

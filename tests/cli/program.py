@@ -11,6 +11,10 @@ import unittest
 import onnx_bytes
 
 INGOT = os.environ["INGOT"]
+# Where the artefacts lie that src/artifact/testdata/ builds by hand.
+FIXTURES = pathlib.Path(os.environ["INGOT_FIXTURES"])
+# Whether it was built with sanitizers, which turn some signals into reports.
+SANITIZED = bool(os.environ.get("INGOT_SANITIZE"))
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 
