@@ -120,6 +120,39 @@ TEST_F(States, ChecksSizesAndPointers) {
   EXPECT_EQ(fail(), "state 'pages': block 0 of sequence 1: expected 0..6, got 7");
 }
 
+TEST_F(States, HaveRoomForWhatTheLengthsSay) {
+  lengths_[1] = 7;
+  EXPECT_EQ(fail(), "state 'past': sequence 1: 7 tokens and 1 new ones do not fit in 6");
+  lengths_[1] = INT64_MAX;
+  EXPECT_NE(fail().find("longest"), std::string::npos);  // the symbol allows 0..1000
+  lengths_[1] = 0;
+  pages_.max_blocks = 0;
+  EXPECT_EQ(fail(), "state 'pages': sequence 0: 0 tokens and 1 new ones do not fit in 0");
+  pages_.max_blocks = 3;
+  pages_.blocks = 0;
+  EXPECT_EQ(fail(), "state 'pages': block 0 of sequence 0: expected 0..-1, got 6");
+  pages_.blocks = 7;
+  past_.capacity = 0;
+  EXPECT_EQ(fail(), "state 'past': sequence 0: 0 tokens and 1 new ones do not fit in 0");
+}
+
+TEST_F(States, MayHoldNoSequence) {
+  past_.batch = pages_.batch = 0;
+  past_.lengths = pages_.lengths = nullptr;
+  past_.data = pages_.data = nullptr;
+  past_.capacity = pages_.blocks = pages_.max_blocks = 0;
+  pages_.block_table = nullptr;
+  Owned<float> x(INGOT_FLOAT32, {0, 2}, {});
+  ingot_tensor inputs[3] = {x.tensor, INGOT_INIT(ingot_tensor), INGOT_INIT(ingot_tensor)};
+  inputs[1].kind = inputs[2].kind = INGOT_KIND_STATE;
+  inputs[1].data = &past_;
+  inputs[2].data = &pages_;
+  ingot_tensor output = unknown_output(INGOT_FLOAT32);
+  ASSERT_EQ(cache_.api->run(cache_.model, inputs, 3, &output, 1, nullptr), INGOT_OK)
+      << cache_.error();
+  cache_.api->free_output(cache_.model, output.data);
+}
+
 TEST_F(States, NeedTheirKind) {
   Owned<float> x(INGOT_FLOAT32, {2, 2}, std::vector<float>(4));
   const ingot_tensor inputs[3] = {x.tensor, x.tensor, x.tensor};

@@ -354,6 +354,91 @@ TEST(Interpreter, RefusesInputsThatDoNotFit) {
             "graph '': expected 2 inputs, got 1");
 }
 
+TEST(Interpreter, RefusesDimsThatNothingTells) {
+  Graph g;
+  const Expr n = g.pool().symbol("n");
+  const ValueId x = g.add_input("x", f32({n * 2}));
+  g.set_outputs({{"y", (*g.add(make_op(Twice{}), {x}, {"double"}))[0]}});
+  const Tensor in(DType::f32, {4});
+  Interpreter interpreter(g);
+  const auto out = interpreter.run(std::span(&in, 1));
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(to_text(out.error()),
+            "node 'double': twice: no input tells the dim n * 2 of its result f32[n * 2]");
+  interpreter.known_symbols = {2};
+  EXPECT_TRUE(interpreter.run(std::span(&in, 1)));
+}
+
+TEST(Interpreter, RefusesSizesThatMakeNoSense) {
+  Graph g;
+  const Expr n = g.pool().symbol("n");
+  const ValueId x = g.add_input("x", f32({n}));
+  const ValueId shifted = g.add_input("s", f32({n - 3}));
+  const ValueId huge = g.add_input("h", f32({n * 1000000000000}));
+  g.set_outputs({{"y", g.must_add(Twice{}, {x})},
+                 {"t", g.must_add(Twice{}, {shifted})},
+                 {"u", g.must_add(Twice{}, {huge})}});
+  const auto run = [&](int64_t size, int64_t rest) {
+    const std::vector<Tensor> in = {Tensor(DType::f32, {size}), Tensor(DType::f32, {rest}),
+                                    Tensor(DType::f32, {0})};
+    const auto out = Interpreter(g).run(in);
+    return out ? std::string() : to_text(out.error());
+  };
+  EXPECT_EQ(run(0, 0), "input 's': expected dim 0 (n - 3) to be -3, got 0");
+  EXPECT_EQ(run(3, 0), "input 'h': expected dim 0 (n * 1000000000000) to be 3000000000000, got 0");
+}
+
+Type state_type(ExprPool& pool, StateLayout layout) {
+  StateType state;
+  state.layout = layout;
+  state.batch = pool.symbol("batch");
+  state.length = pool.symbol("past");
+  state.capacity = pool.symbol("capacity");
+  state.token = {pool.integer(2)};
+  if (layout == StateLayout::paged) {
+    state.max_blocks = pool.symbol("row");
+    state.block_size = 4;
+  }
+  return state;
+}
+
+TEST(Interpreter, ChecksTheLengthsOfStates) {
+  Graph g;
+  const ValueId state = g.add_input("kv", state_type(g.pool(), StateLayout::contiguous));
+  g.set_outputs({{"kv_out", state}});
+  const auto run = [&](int64_t capacity, std::vector<int64_t> lengths) {
+    const std::vector<Tensor> in = {
+        Tensor(DType::f32, {static_cast<int64_t>(lengths.size()), capacity, 2}),
+        Tensor::of_ints(lengths)};
+    const auto out = Interpreter(g).run(in);
+    return out ? std::string() : to_text(out.error());
+  };
+  EXPECT_EQ(run(3, {3, 0}), "");
+  EXPECT_EQ(run(0, {0, 0}), "");
+  EXPECT_EQ(run(3, {}), "");
+  EXPECT_EQ(run(3, {1, 4}), "input 'kv': sequence 1: 4 tokens and 0 new ones do not fit in 3");
+  EXPECT_EQ(run(3, {1, -1}), "input 'kv': length 1: expected at least 0, got -1");
+}
+
+TEST(Interpreter, ChecksTheLengthsOfPagedStates) {
+  Graph g;
+  const ValueId state = g.add_input("kv", state_type(g.pool(), StateLayout::paged));
+  g.set_outputs({{"kv_out", state}});
+  const auto run = [&](int64_t blocks, int64_t row, std::vector<int64_t> lengths) {
+    const auto batch = static_cast<int64_t>(lengths.size());
+    const std::vector<Tensor> in = {Tensor(DType::f32, {blocks, 4, 2}),
+                                    Tensor(DType::i64, {batch, row}), Tensor::of_ints(lengths)};
+    const auto out = Interpreter(g).run(in);
+    return out ? std::string() : to_text(out.error());
+  };
+  EXPECT_EQ(run(3, 2, {8, 0}), "");
+  EXPECT_EQ(run(0, 0, {0, 0}), "");
+  EXPECT_EQ(run(0, 0, {}), "");
+  EXPECT_EQ(run(3, 0, {1}), "input 'kv': sequence 0: 1 tokens and 0 new ones do not fit in 0");
+  EXPECT_EQ(run(0, 2, {1}), "input 'kv': expected at least 1 block for 1 tokens, got 0");
+}
+
 TEST(Interpreter, NamesWhatIsUnimplemented) {
   Graph g;
   Unimplemented op;

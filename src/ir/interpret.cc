@@ -9,6 +9,8 @@ namespace ingot {
 namespace {
 
 constexpr int64_t kUnknown = -1;
+/// Elements of one tensor, of 8 bytes each: more is a mistake in the dims, not a model.
+constexpr int64_t kMostElements = int64_t{1} << 34;
 
 class GraphExpansion : public Expansion {
  public:
@@ -43,12 +45,40 @@ std::vector<TensorType> planes_of(const Type& type) {
   return {data, TensorType{DType::i64, {state.batch, state.max_blocks}}, lengths};
 }
 
+/// Tokens that a sequence of a state can hold.
+int64_t room_of(const StateType& state, std::span<const Tensor> planes) {
+  return state.layout == StateLayout::paged ? planes[1].dim(1) * state.block_size
+                                            : planes[0].dim(1);
+}
+
+/// Whether `added` more tokens fit behind those that the lengths tell.
+Status check_room(const StateType& state, std::span<const Tensor> planes, int64_t added) {
+  const Tensor& lengths = planes.back();
+  const int64_t room = room_of(state, planes);
+  for (int64_t b = 0; b < lengths.size(); ++b) {
+    const int64_t length = lengths.integer(b);
+    if (length < 0) return invalid_argument("length ", b, ": expected at least 0, got ", length);
+    if (length > room || added > room - length) {
+      return invalid_argument("sequence ", b, ": ", length, " tokens and ", added,
+                              " new ones do not fit in ", room);
+    }
+    if (length + added > 0 && planes[0].dim(0) == 0) {
+      return invalid_argument("expected at least 1 block for ", length + added, " tokens, got 0");
+    }
+  }
+  return ok();
+}
+
 /// One run: values, symbols, and how many uses of a value are still to come.
 class Run {
  public:
   Run(const Graph& graph, std::vector<int64_t>& symbols,
       const std::function<void(ValueId, const Tensor&)>& on_value)
-      : graph_(graph), symbols_(symbols), on_value_(on_value), planes_(graph.value_count()) {
+      : graph_(graph),
+        symbols_(symbols),
+        on_value_(on_value),
+        planes_(graph.value_count()),
+        appended_(graph.value_count()) {
     symbols_.resize(graph.pool().symbol_count(), kUnknown);
   }
 
@@ -126,6 +156,7 @@ class Run {
         const auto problem = find_mismatch(types[k], planes_[input.value.value][k]);
         if (!problem.empty()) return invalid_argument("input '", input.name, "': ", problem);
       }
+      TRY_STATUS(add_note(check_state(input.value), "input '", input.name, "'"));
     }
     TRY_STATUS(check_ranges());
     return check_assumptions();
@@ -134,10 +165,28 @@ class Run {
   /// A state's length bound, where it is a symbol that no dim told, is its longest sequence.
   void bind_length(ValueId id) {
     if (graph_.type(id).kind != Type::Kind::state) return;
-    const Tensor& lengths = planes_[id.value].back();
+    const int64_t longest = longest_of(planes_[id.value].back());
+    bind(std::span(&graph_.type(id).state.length, 1), std::span(&longest, 1));
+  }
+
+  static int64_t longest_of(const Tensor& lengths) {
     int64_t longest = 0;
     for (int64_t k = 0; k < lengths.size(); ++k) longest = std::max(longest, lengths.integer(k));
-    bind(std::span(&graph_.type(id).state.length, 1), std::span(&longest, 1));
+    return longest;
+  }
+
+  /// The lengths of a state input are within what it declares and what its memory holds.
+  Status check_state(ValueId id) const {
+    const Type& type = graph_.type(id);
+    if (type.kind != Type::Kind::state) return ok();
+    const std::vector<Tensor>& planes = planes_[id.value];
+    const auto most = value_of(type.state.length);
+    const int64_t longest = longest_of(planes.back());
+    if (most && longest > *most) {
+      return invalid_argument("expected at most ", *most, " tokens (", type.state.length, "), got ",
+                              longest);
+    }
+    return check_room(type.state, planes, 0);
   }
 
   Status check_ranges() const {
@@ -174,6 +223,63 @@ class Run {
     }
   }
 
+  /// Every dim is known or found out by the node itself, not negative, and of a size that memory
+  /// may have.
+  Status check_dims(const Node& node, const TensorType& type) const {
+    int64_t elements = 1;
+    for (const Expr dim : type.dims) {
+      const auto value = value_of(dim);
+      if (!value) {
+        const bool found_by_run = dim.kind() == ExprKind::symbol && symbol_of(dim).data_dependent &&
+                                  !is_attribute(node, dim);
+        if (found_by_run) continue;
+        return invalid_argument("no input tells the dim ", dim, " of its result ", type);
+      }
+      if (*value < 0) {
+        return invalid_argument("expected dims of at least 0, got ", *value, " for ", dim, " of ",
+                                type);
+      }
+      if (__builtin_mul_overflow(elements, std::max<int64_t>(*value, 1), &elements) ||
+          elements > kMostElements) {
+        return resource_exhausted("its result ", type, " does not fit memory");
+      }
+    }
+    return ok();
+  }
+
+  const Symbol& symbol_of(Expr symbol) const {
+    return std::as_const(graph_.pool()).symbol_info(symbol.symbol());
+  }
+
+  /// Whether a dim is one of the node's attributes, and so nothing that it finds out. Ops with a
+  /// body name there what their body finds out.
+  static bool is_attribute(const Node& node, Expr dim) {
+    bool found = false;
+    for (size_t k = 0; k < node.op.def().fields.size(); ++k) {
+      const Attribute attribute = node.op.attribute(k);
+      if (std::holds_alternative<GraphRef>(attribute)) return false;
+      const auto* dims = std::get_if<Exprs>(&attribute);
+      const auto* single = std::get_if<Expr>(&attribute);
+      found = found || (single != nullptr && *single == dim) ||
+              (dims != nullptr && std::ranges::find(*dims, dim) != dims->end());
+    }
+    return found;
+  }
+
+  /// Counts the tokens that a node appends to a state, and refuses those that do not fit.
+  Status append(const Node& node, ValueId output, std::span<const Tensor> planes) {
+    const Type& type = graph_.type(output);
+    for (const ValueId input : node.inputs) {
+      if (!input.valid() || graph_.type(input).kind != Type::Kind::state) continue;
+      const auto before = value_of(graph_.type(input).state.length);
+      const auto after = value_of(type.state.length);
+      const int64_t added = before && after ? std::max<int64_t>(*after - *before, 0) : 0;
+      appended_[output.value] = appended_[input.value] + added;
+      return check_room(type.state, planes, appended_[output.value]);
+    }
+    return ok();
+  }
+
   Status run_node(NodeId id) {
     const Node& node = graph_.node(id);
     const std::string label = node.provenance.empty()
@@ -196,7 +302,10 @@ class Run {
     for (const ValueId output : node.outputs) {
       const auto planes = planes_of(graph_.type(output));
       if (planes.empty()) return unsupported(label, ": no reference for ", graph_.type(output));
-      for (const TensorType& plane : planes) types.push_back(plane);
+      for (const TensorType& plane : planes) {
+        if (graph_.type(output).is_tensor()) TRY_STATUS(add_note(check_dims(node, plane), label));
+        types.push_back(plane);
+      }
       std::vector<int64_t> dims;
       if (graph_.type(output).is_tensor()) {
         for (const Expr dim : planes[0].dims) dims.push_back(value_of(dim).value_or(kUnknown));
@@ -224,6 +333,7 @@ class Run {
               std::vector<Tensor> results) {
     size_t next = 0;
     for (const ValueId output : node.outputs) {
+      const size_t first = next;
       for (size_t count = plane_count(graph_.type(output)); count > 0; --count, ++next) {
         Tensor& result = results[next];
         if (result.rank() == types[next].rank()) bind(types[next].dims, result.dims());
@@ -231,6 +341,9 @@ class Run {
         if (!problem.empty()) return internal_error(label, ": ", problem);
         if (on_value_ && graph_.type(output).is_tensor()) on_value_(output, result);
         planes_[output.value].push_back(std::move(result));
+      }
+      if (next - first > 1) {
+        TRY_STATUS(add_note(append(node, output, planes_[output.value]), label));
       }
     }
     for (const ValueId input : node.inputs) {
@@ -270,6 +383,7 @@ class Run {
   std::vector<int64_t>& symbols_;
   const std::function<void(ValueId, const Tensor&)>& on_value_;
   std::vector<std::vector<Tensor>> planes_;  // by value
+  std::vector<int64_t> appended_;            // tokens since the input, by value
   std::vector<size_t> remaining_;            // uses to come, by value
 };
 

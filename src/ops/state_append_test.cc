@@ -54,6 +54,30 @@ TEST(StateAppend, FollowsTheBlockTable) {
   EXPECT_EQ(values_of((*planes)[0]), (std::vector<double>{9, 0, 0, 0, 7, 8}));
 }
 
+TEST(StateAppend, TokensThatDoNotFitAreRefused) {
+  const auto pool = std::make_shared<ExprPool>();
+  StateType state = contiguous(*pool, 2, 3);
+  const auto refusal = [&](const std::vector<Tensor>& inputs) {
+    const auto planes = append(pool, state, inputs);
+    return planes ? std::string() : to_text(planes.error());
+  };
+  const Tensor memory = tensor_of(DType::f32, {2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  const Tensor x = tensor_of(DType::f32, {2, 1, 1}, {8, 9});
+  EXPECT_EQ(refusal({memory, tensor_of(DType::i64, {2}, {2, 3}), x}),
+            "state_append: sequence 1: 3 tokens and 1 new ones do not fit in 3");
+  state = contiguous(*pool, 0, 3);
+  EXPECT_EQ(refusal({Tensor(DType::f32, {0, 3, 1}), Tensor(DType::i64, {0}),
+                     Tensor(DType::f32, {0, 1, 1})}),
+            "");
+  state = contiguous(*pool, 1, 0);
+  state.layout = StateLayout::paged;
+  state.block_size = 2;
+  state.max_blocks = pool->integer(0);
+  EXPECT_EQ(refusal({Tensor(DType::f32, {0, 2, 1}), Tensor(DType::i64, {1, 0}),
+                     tensor_of(DType::i64, {1}, {0}), tensor_of(DType::f32, {1, 1, 1}, {8})}),
+            "state_append: sequence 0: 0 tokens and 1 new ones do not fit in 0");
+}
+
 TEST(StateAppend, Infer) {
   ExprPool pool;
   const auto infer = [&](const StateType& state, std::string_view x) {
