@@ -240,6 +240,7 @@ TEST(Layer, ReportsStepsToTheProfileSink) {
   EXPECT_STREQ(events[0].provenance, "MatMul_0,Add_1");
   EXPECT_EQ(events[0].units, 100);
   EXPECT_EQ(events[0].flops, 2400);
+  EXPECT_GT(events[0].bytes, 0);
   EXPECT_EQ(events[2].units, 0);
   for (size_t i = 1; i < events.size(); ++i) EXPECT_GE(events[i].start_ns, events[i - 1].end_ns);
 }

@@ -50,6 +50,7 @@ struct Work {
   i64 units;          // independent work units; 0: nothing to do
   double unit_ns;     // estimated time of one unit on one thread of an ordinary machine
   i64 scratch_bytes;  // per worker
+  double flops = 0;   // of all units, for profiles; 0: unknown
 };
 using WorkFn = Work (*)(const i64* symbols);
 

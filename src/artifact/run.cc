@@ -162,9 +162,23 @@ ingot_status run_kernel(Run& run, const Step& step, void* scratch, ingot_profile
     job.scratch_bytes = each;
   }
   event->units = job.work.units;
+  event->flops = job.work.flops;
   event->threads = job.threads;
   const ingot_status status = run_units(job, *run.pool);
   return status == INGOT_OK ? INGOT_OK : fail_interrupted(run, status);
+}
+
+// What a step reads and writes at least once: its operands.
+double operand_bytes(const Run& run, const Step& step) {
+  const Program& program = run.program();
+  if (program.value_bytes == nullptr) return 0;
+  i64* bytes = run.workspace->late_bytes;  // free between steps
+  program.value_bytes(run.workspace->symbols, bytes);
+  double sum = 0;
+  for (u32 i = 0; i < step.operand_count; ++i) {
+    sum += static_cast<double>(max(bytes[step.operands[i]], 0));
+  }
+  return sum;
 }
 
 ingot_status run_step(Run& run, void* scratch) {
@@ -188,8 +202,8 @@ ingot_status run_step(Run& run, void* scratch) {
   event.name = step.name;
   event.provenance = step.provenance;
   const double units = event.units > 0 ? static_cast<double>(event.units) : 1;
-  event.flops = step.flops_per_unit * units;
-  event.bytes = step.bytes_per_unit * units;
+  event.flops += step.flops_per_unit * units;
+  event.bytes = step.bytes_per_unit > 0 ? step.bytes_per_unit * units : operand_bytes(run, step);
   sink.step(sink.context, &event);
   return INGOT_OK;
 }

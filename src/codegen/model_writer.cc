@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "codegen/cost.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/resources.h"
 #include "ops/control.h"
@@ -336,9 +337,11 @@ class ModelWriter {
     for (size_t k = 0; k < plan.kernels.size(); ++k) {
       const EmittedKernel& e = plan.kernels[k].emitted;
       out_.block(concat("Work ", name, "_work", k, "([[maybe_unused]] const i64* symbols)"), [&] {
-        declare_symbols(plan, std::array{e.units, e.unit_ns, e.scratch_bytes});
+        const Graph* region = region_of(plan, k);
+        const Expr flops = region == nullptr ? e.units.pool().integer(0) : operations_of(*region);
+        declare_symbols(plan, std::array{e.units, e.unit_ns, e.scratch_bytes, flops});
         out_.line("return {", cpu_size(e.units), ", double(", cpu_size(e.unit_ns), "), ",
-                  cpu_size(e.scratch_bytes), "};");
+                  cpu_size(e.scratch_bytes), ", double(", cpu_size(flops), ")};");
       });
     }
   }

@@ -201,6 +201,10 @@ class Others(ProgramTest):
             for row in done.json["profile"]:
                 self.assertLessEqual({"step", "name", "nodes", "ms"}, set(row))
                 self.assertGreaterEqual(row["ms"], 0)
+            row = done.json["profile"][0]
+            self.assertLessEqual({"gflops", "gbs", "roofline_percent"}, set(row))
+            # 3 rows of 8 numbers times a matrix of 8 x 4, then relu: 2 * 96 + 12 operations.
+            self.assertAlmostEqual(row["gflops"] * row["ms"] * 1e6, 204, delta=1)
         text = self.good("bench", library, "--dim", "batch=2", "--duration", "0.02",
                          "--profile").out
         self.assertRegex(text, r"latency ms: min .*\nthroughput .*\nprobe: ")
