@@ -170,8 +170,14 @@ Result<TempDir> TempDir::create(const fs::path& parent) {
   if (place.empty()) {
     std::error_code error;
     place = fs::temp_directory_path(error);
-    if (error) return io_error("cannot find the folder for temporary files: ", error.message());
+    if (error) {
+      return io_error("the folder for temporary files (TMPDIR) cannot be used: ", error.message());
+    }
   }
+  // Programs that are started elsewhere are told of it.
+  std::error_code failed;
+  place = fs::absolute(place, failed);
+  if (failed) return io_error(place.string(), ": cannot be found: ", failed.message());
   std::string name = (place / "ingot-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) return system_error(place, "make a folder in it", errno);
   TempDir dir;

@@ -76,7 +76,10 @@ int run_program(int argc, char** argv) {
     if (!sub->parsed()) continue;
     const auto status = run();
     if (status) return finish_output(*status);
-    if (interrupted()) return exit_status(Code::kCancelled);
+    if (interrupted()) {
+      std::fputs("ingot: interrupted\n", stderr);
+      return exit_status(Code::kCancelled);
+    }
     return report(status.error());
   }
   return exit_status(Code::kInternal);

@@ -34,6 +34,25 @@ struct Descriptor {
   }
 };
 
+/// This process's environment with another folder for temporary files; empty: as it is.
+std::vector<std::string> environment_with(const std::filesystem::path& temporary) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (temporary.empty() || !text.starts_with("TMPDIR=")) variables.emplace_back(text);
+  }
+  if (!temporary.empty()) variables.push_back("TMPDIR=" + temporary.string());
+  return variables;
+}
+
+/// Pointers as posix_spawn wants them.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
@@ -61,11 +80,13 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
   posix_spawnattr_setsigdefault(&attributes, &reset);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(arguments);
+  // What a compiler that was ended leaves behind goes with the folder.
+  const std::vector<std::string> variables = environment_with(options.directory);
+  const std::vector<char*> environment = pointers_to(variables);
   pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  const int failed =
+      ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   writer.close_now();

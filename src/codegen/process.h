@@ -17,7 +17,8 @@ struct ProcessResult {
 };
 
 struct ProcessOptions {
-  std::filesystem::path directory;            // to run in; empty: the present one
+  /// To run in, and for temporary files (TMPDIR); empty: the present one, and the system's.
+  std::filesystem::path directory;
   const std::atomic<bool>* cancel = nullptr;  // when it turns true the program is ended
 };
 

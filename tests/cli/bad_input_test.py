@@ -189,6 +189,17 @@ class Outputs(ProgramTest):
         self.bad(MALFORMED, ["project", "expected a new or empty folder"], "compile", self.model(),
                  "-o", self.out / "project", "--emit", "source")
 
+    def test_folder_for_temporary_files(self):
+        """It may be named from here, and may be missing."""
+        path = self.model()
+        (self.folder / "here").mkdir()
+        self.good("compile", path, "-o", self.out / "model.so", cwd=self.folder,
+                  environment={"TMPDIR": "here"})
+        self.assertEqual(list((self.folder / "here").iterdir()), [])
+        (self.out / "model.so").unlink()
+        self.bad(MALFORMED, ["TMPDIR"], "compile", path, "-o", self.out / "model.so",
+                 environment={"TMPDIR": str(self.folder / "missing")})
+
     def test_limit_of_file_sizes(self):
         for limit in (0, 3000, 20000, 60000):
             with self.subTest(limit=limit):
@@ -264,9 +275,11 @@ class Compilers(ProgramTest):
         self.refuse(["linking", "wrote nothing"], script)
 
     def interrupt(self, number):
+        """A compiler may not live to remove its temporary files."""
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
         script = self.script('case "$*" in *--version*) exec g++ --version;; esac\n'
+                             "echo left > $TMPDIR/left.s\n"
                              f"echo $$ > {fifo}\nexec sleep 1000\n")
         process = self.start("compile", self.model(), "-o", self.out / "model.so", "--threads", "1",
                              environment={"INGOT_CXX": str(script)})
@@ -274,6 +287,7 @@ class Compilers(ProgramTest):
         process.send_signal(number)
         _, err = process.communicate()
         self.assertEqual(process.returncode, INTERRUPTED, err)
+        self.assertIn(b"interrupted", err)
         self.assertEqual(self.files(), [])
         with self.assertRaises(ProcessLookupError):
             os.kill(compiler, 0)
