@@ -83,7 +83,8 @@ ingot_status load_library(const char* path, const char* name, ingot_loaded* load
   return INGOT_OK;
 }
 
-ingot_status open_model(const ingot_open_options* options, ingot_loaded* loaded) {
+// `name` is for messages.
+ingot_status open_model(const char* name, const ingot_open_options* options, ingot_loaded* loaded) {
   ingot_open_options chosen = INGOT_INIT(ingot_open_options);
   if (options != nullptr) {
     if (options->struct_size < sizeof options->struct_size) {
@@ -102,7 +103,7 @@ ingot_status open_model(const ingot_open_options* options, ingot_loaded* loaded)
     loaded->shares_pool = 1;
   }
   const ingot_status status = loaded->api->open(&chosen, &loaded->model);
-  return status == INGOT_OK ? INGOT_OK : fail(status, "%s", loaded->api->last_error());
+  return status == INGOT_OK ? INGOT_OK : fail(status, "'%s': %s", name, loaded->api->last_error());
 }
 
 ingot_status finish(ingot_status status, ingot_loaded* loaded) {
@@ -152,7 +153,7 @@ ingot_status ingot_open_file(const char* path, const ingot_open_options* options
     here[0] = 0;
   }
   status = load_library(here[0] != 0 ? here : path, path, loaded);
-  if (status == INGOT_OK) status = open_model(options, loaded);
+  if (status == INGOT_OK) status = open_model(path, options, loaded);
   return finish(status, loaded);
 }
 
@@ -168,7 +169,7 @@ ingot_status ingot_open_memory(const void* bytes, size_t size, const ingot_open_
     snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->file);
     status = load_library(path, "memory", loaded);
   }
-  if (status == INGOT_OK) status = open_model(options, loaded);
+  if (status == INGOT_OK) status = open_model("memory", options, loaded);
   return finish(status, loaded);
 }
 

@@ -172,6 +172,8 @@ TEST(Loader, RefusesOtherMachines) {
   EXPECT_EQ(ingot_open_file(fixture_path("layer_v9").c_str(), nullptr, &loaded),
             INGOT_WRONG_TARGET);
   EXPECT_NE(std::string(ingot_loader_error()).find("needs x86-64-v9"), std::string::npos);
+  EXPECT_NE(std::string(ingot_loader_error()).find("layer_v9.so': "), std::string::npos)
+      << ingot_loader_error();
 }
 
 TEST(Loader, RefusesEveryTruncation) {

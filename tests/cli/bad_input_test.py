@@ -7,8 +7,10 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import stat
+import struct
 import subprocess
 import unittest
 
@@ -424,6 +426,30 @@ class Artefacts(ProgramTest):
         self.bad(MALFORMED, ["model.so.weights"], "inspect", library)
         side.unlink()
         self.bad(MALFORMED, ["model.so.weights"], "run", library, "--random", "1")
+
+    def test_embedded_weights(self):
+        library = self.compiled(None, "model.so", "--weights", "embedded")
+        whole = library.read_bytes()
+        at = whole.find(struct.pack("<4f", -3, 0, 3, -1))  # the first row of dense()'s weights
+        self.assertGreater(at, 0)
+        library.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+        self.good("run", library, "--random", "1")  # not looked for unless asked
+        for command in (["run", library, "--random", "1", "--verify-weights"], ["inspect", library]):
+            self.bad(MALFORMED, [str(library), "checksum"], *command)
+
+    def test_moved_away_from_weights(self):
+        """What lies beside an artefact is looked for where it is now, and named when it is not."""
+        moved = self.folder / "moved"
+        moved.mkdir()
+        path = self.model()
+        for mode, side in (("separate", "model.so.weights"), ("stripped", path.name)):
+            with self.subTest(mode):
+                self.compiled(path, "model.so", "--weights", mode).replace(moved / "model.so")
+                for command in (["run"], ["bench"], ["inspect"]):
+                    extra = [] if command == ["inspect"] else ["--random", "1"]
+                    self.bad(MALFORMED, [str(moved / side)], *command, moved / "model.so", *extra)
+                shutil.copy(self.out / side if mode == "separate" else path, moved)
+                self.run_dense(moved / "model.so")
 
     def test_side_weights_of_another_model(self):
         library = self.compiled(None, "model.so", "--weights", "separate")
