@@ -23,6 +23,7 @@ class Builder {
       : graph_(graph), provenance_(std::move(provenance)) {}
 
   Graph& graph() const { return graph_; }
+  const std::string& provenance() const { return provenance_; }
   ExprPool& pool() const { return graph_.pool(); }
   /// The type and dims of x: references that hold until the next node is added.
   const TensorType& type(ValueId x) const { return graph_.tensor(x); }

@@ -2,15 +2,15 @@
 #include "frontend/onnx/ops.h"
 
 #include <algorithm>
-#include <array>
 
 namespace ingot::onnx {
 namespace {
 
 using Rows = std::span<const OpRow> (*)();
-constexpr std::array<Rows, 10> kFamilies = {
-    elementwise_rows, logic_rows,  reduction_rows, movement_rows, indexing_rows,
-    generator_rows,   linear_rows, window_rows,    norm_rows,     quantize_rows};
+constexpr Rows kFamilies[] = {
+    elementwise_rows, logic_rows,     reduction_rows, movement_rows, indexing_rows, generator_rows,
+    linear_rows,      window_rows,    norm_rows,      quantize_rows, resize_rows,   select_rows,
+    recurrent_rows,   attention_rows, einsum_rows,    sample_rows,   signal_rows,   loss_rows};
 
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {

@@ -39,6 +39,14 @@ std::span<const OpRow> linear_rows();
 std::span<const OpRow> window_rows();
 std::span<const OpRow> norm_rows();
 std::span<const OpRow> quantize_rows();
+std::span<const OpRow> resize_rows();
+std::span<const OpRow> select_rows();
+std::span<const OpRow> recurrent_rows();
+std::span<const OpRow> attention_rows();
+std::span<const OpRow> einsum_rows();
+std::span<const OpRow> sample_rows();
+std::span<const OpRow> signal_rows();
+std::span<const OpRow> loss_rows();
 
 /// One output.
 inline Result<ValueIds> only(Result<ValueId> y) {

@@ -3,17 +3,10 @@
 
 #include "base/text.h"
 #include "frontend/onnx/ops.h"
+#include "frontend/onnx/positions.h"
 
 namespace ingot::onnx {
 namespace {
-
-/// Indices as i64.
-Result<ValueId> wide_indices(OpContext& n, ValueId indices) {
-  if (!is_int(n.dtype(indices))) {
-    return invalid_model("expected integer indices, got ", n.dtype(indices));
-  }
-  return n.cast(indices, DType::i64);
-}
 
 Result<ValueIds> gather(OpContext& n) {
   TRY(const int64_t axis, n.attr_axis("axis", n.rank(n.in(0)), 0));
@@ -21,90 +14,18 @@ Result<ValueIds> gather(OpContext& n) {
   return only(n.gather(n.in(0), indices, axis));
 }
 
-/// index + dim where it is negative, clamped into the dim so that no data can lead elsewhere.
-Expr wrapped(Expr index, Expr dim) {
-  const Expr zero = index.pool().integer(0);
-  return min(max(select(less(index, zero), index + dim, index), zero), dim - 1);
-}
-
-/// Elements of x [dims..] at flat positions.
-Result<ValueId> take_flat(OpContext& n, ValueId x, ValueId positions) {
-  TRY(const ValueId flat, n.reshape(x, {n.count(n.dims(x), 0, n.rank(x))}));
-  return n.gather(flat, positions, 0);
-}
-
 /// y[i..] = x[i.., with indices[i..] at axis].
 Result<ValueIds> gather_elements(OpContext& n) {
-  const ValueId x = n.in(0);
-  const int64_t rank = n.rank(x);
-  TRY(const int64_t axis, n.attr_axis("axis", rank, 0));
-  if (n.rank(n.in(1)) != rank) {
-    return invalid_model("expected indices of rank ", rank, ", got ", n.rank(n.in(1)));
-  }
-  TRY(ValueId indices, wide_indices(n, n.in(1)));
-  const Exprs dims = n.dims(indices);
-  const Exprs strides = row_major_strides(n.pool(), n.dims(x));
-  ValueIds operands = {indices};
-  std::vector<size_t> axes;
-  for (int64_t a = 0; a < rank; ++a) {
-    if (a == axis) continue;
-    TRY(const ValueId at, n.iota(dims, a));
-    operands.push_back(at);
-    axes.push_back(static_cast<size_t>(a));
-  }
-  const size_t along = static_cast<size_t>(axis);
-  TRY(const ValueId positions, n.map(DType::i64, operands, [&](std::span<const Expr> p) {
-    Expr offset = wrapped(p[0], n.dims(x)[along]) * strides[along];
-    for (size_t k = 0; k < axes.size(); ++k) offset = offset + p[k + 1] * strides[axes[k]];
-    return offset;
-  }));
-  return only(take_flat(n, x, positions));
+  TRY(const int64_t axis, n.attr_axis("axis", n.rank(n.in(0)), 0));
+  TRY(const ValueId positions, element_positions(n, n.in(0), n.in(1), axis, Outside::clamp));
+  return only(take_flat(n, n.in(0), positions));
 }
 
 /// indices [.., k] hold k-tuples into x's dims after `batch_dims` common ones.
 Result<ValueIds> gather_nd(OpContext& n) {
-  const ValueId x = n.in(0);
   TRY(const int64_t batch, n.attr_int("batch_dims", 0));
-  TRY(ValueId indices, wide_indices(n, n.in(1)));
-  const int64_t q = n.rank(indices);
-  if (q < 1 || n.rank(x) < 1) return invalid_model("expected data and indices of rank 1 or more");
-  const auto tuple = n.dim(indices, q - 1).as_int();
-  if (!tuple) return unsupported("index tuples of unknown length");
-  if (batch < 0 || batch >= std::min(q, n.rank(x)) || *tuple < 1 || *tuple > n.rank(x) - batch) {
-    return invalid_model("expected index tuples of 1 to ", n.rank(x) - batch, ", got ", *tuple,
-                         " with ", batch, " batch dims");
-  }
-  // The dims that indices choose from, batch dims first, become one dim of slices.
-  const int64_t chosen = batch + *tuple;
-  Exprs flat = {n.count(n.dims(x), 0, chosen)};
-  flat.insert(flat.end(), n.dims(x).begin() + chosen, n.dims(x).end());
-  TRY(const ValueId slices, n.reshape(x, std::move(flat)));
-  const Exprs head(n.dims(x).begin(), n.dims(x).begin() + chosen);
-  const Exprs strides = row_major_strides(n.pool(), head);
-
-  Exprs outer(n.dims(indices).begin(), n.dims(indices).end() - 1);
-  ValueIds operands;
-  for (int64_t k = 0; k < *tuple; ++k) {
-    TRY(const ValueId column, n.slice_axis(indices, q - 1, n.integer(k), n.integer(1)));
-    TRY(const ValueId coordinate, n.reshape(column, outer));
-    operands.push_back(coordinate);
-  }
-  for (int64_t a = 0; a < batch; ++a) {
-    TRY(const ValueId at, n.iota(outer, a));
-    operands.push_back(at);
-  }
-  TRY(const ValueId positions, n.map(DType::i64, operands, [&](std::span<const Expr> p) {
-    Expr offset = n.integer(0);
-    for (int64_t k = 0; k < *tuple; ++k) {
-      const size_t axis = static_cast<size_t>(batch + k);
-      offset = offset + wrapped(p[static_cast<size_t>(k)], head[axis]) * strides[axis];
-    }
-    for (int64_t a = 0; a < batch; ++a) {
-      offset = offset + p[static_cast<size_t>(*tuple + a)] * strides[static_cast<size_t>(a)];
-    }
-    return offset;
-  }));
-  return only(n.gather(slices, positions, 0));
+  TRY(const Slices slices, tuple_positions(n, n.in(0), n.in(1), batch, Outside::clamp));
+  return only(n.gather(slices.x, slices.positions, 0));
 }
 
 /// 1 where the index along the new axis is the given one; values [off, on].
@@ -167,10 +88,78 @@ Result<ValueIds> nonzero(OpContext& n) {
   return only(n.add("nonzero", {}, {n.in(0)}));
 }
 
+// ---- storing by index ----
+
+/// The attribute 'reduction': how updates meet what is there.
+Result<std::optional<ReduceKind>> read_reduction(OpContext& n) {
+  constexpr std::string_view kNames[] = {"none", "add", "mul", "min", "max"};
+  constexpr ReduceKind kKinds[] = {ReduceKind::sum, ReduceKind::product, ReduceKind::min,
+                                   ReduceKind::max};
+  TRY(const size_t which, n.attr_choice("reduction", kNames, 0));
+  if (which == 0) return std::optional<ReduceKind>();
+  return std::optional(kKinds[which - 1]);
+}
+
+/// x with x[i.., with indices[i..] at axis] = updates[i..].
+Result<ValueIds> scatter_elements(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), 0));
+  TRY(const auto combine, read_reduction(n));
+  TRY(const ValueId positions, element_positions(n, x, n.in(1), axis, Outside::skip));
+  TRY(const ValueId flat, n.reshape(x, {n.count(n.dims(x), 0, n.rank(x))}));
+  TRY(const ValueId y, scatter_rows(n, flat, positions, n.in(2), combine));
+  return only(n.reshape(y, n.dims(x)));
+}
+
+/// x with the slices that index tuples name replaced.
+Result<ValueIds> scatter_nd(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(const auto combine, read_reduction(n));
+  TRY(const Slices slices, tuple_positions(n, x, n.in(1), 0, Outside::skip));
+  TRY(const ValueId y, scatter_rows(n, slices.x, slices.positions, n.in(2), combine));
+  return only(n.reshape(y, n.dims(x)));
+}
+
+/// A cache with an update written from write_indices[batch] on, along an axis that may wrap around.
+Result<ValueIds> tensor_scatter(OpContext& n) {
+  const ValueId x = n.in(0);
+  const ValueId update = n.in(1);
+  const int64_t rank = n.rank(x);
+  TRY(const int64_t axis, n.attr_axis("axis", rank, -2));
+  constexpr std::string_view kModes[] = {"linear", "circular"};
+  TRY(const size_t mode, n.attr_choice("mode", kModes, 0));
+  if (n.rank(update) != rank) {
+    return invalid_model("expected an update of rank ", rank, ", got ", n.rank(update));
+  }
+  Exprs dims = n.dims(update);
+  const Expr length = n.dim(x, axis);
+  TRY(ValueId at, n.iota(dims, axis));
+  if (n.has(2)) {
+    TRY(const ValueId first, wide_indices(n, n.in(2)));
+    Exprs column(static_cast<size_t>(rank), n.integer(1));
+    column[0] = n.dim(first, 0);
+    TRY(const ValueId placed, n.reshape(first, std::move(column)));
+    TRY(at, n.map2(at, placed, [&](Expr i, Expr from) {
+      return mode == 1 ? floormod(i + from, length) : i + from;
+    }));
+  }
+  TRY(const ValueId positions, element_positions(n, x, at, axis, Outside::skip));
+  TRY(const ValueId flat, n.reshape(x, {n.count(n.dims(x), 0, rank)}));
+  TRY(const ValueId y, scatter_rows(n, flat, positions, update, {}));
+  return only(n.reshape(y, n.dims(x)));
+}
+
 constexpr OpRow kRows[] = {
-    {"Gather", 1, 2, 2, gather},       {"GatherElements", 11, 2, 2, gather_elements},
-    {"GatherND", 11, 2, 2, gather_nd}, {"NonZero", 9, 1, 1, nonzero},
-    {"OneHot", 9, 3, 3, one_hot},      {"Trilu", 14, 1, 2, trilu},
+    {"Gather", 1, 2, 2, gather},
+    {"GatherElements", 11, 2, 2, gather_elements},
+    {"GatherND", 11, 2, 2, gather_nd},
+    {"NonZero", 9, 1, 1, nonzero},
+    {"OneHot", 9, 3, 3, one_hot},
+    {"Scatter", 9, 3, 3, scatter_elements},
+    {"ScatterElements", 11, 3, 3, scatter_elements},
+    {"ScatterND", 11, 3, 3, scatter_nd},
+    {"TensorScatter", 24, 2, 3, tensor_scatter},
+    {"Trilu", 14, 1, 2, trilu},
 };
 
 }  // namespace

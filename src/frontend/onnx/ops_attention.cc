@@ -1,0 +1,268 @@
+// frontend/onnx/ops_attention.cc: attention and rotary embeddings, out of products and softmax.
+#include <cmath>
+#include <limits>
+
+#include "frontend/onnx/ops.h"
+
+namespace ingot::onnx {
+namespace {
+
+/// x [B, T, heads * D] as [B, heads, T, D].
+Result<ValueId> split_heads(OpContext& n, ValueId x, int64_t heads) {
+  const auto hidden = n.dim(x, 2).as_int();
+  if (heads < 1 || (hidden && *hidden % heads != 0)) {
+    return invalid_model("expected a number of heads that divides the hidden size, got ", heads);
+  }
+  TRY(const ValueId apart,
+      n.reshape(x, {n.dim(x, 0), n.dim(x, 1), n.integer(heads), floordiv(n.dim(x, 2), heads)}));
+  return n.transpose(apart, {0, 2, 1, 3});
+}
+
+/// What is added to the scores, each broadcast against [B, H, T, S].
+struct Bias {
+  ValueId mask;     // b8, or a float to add
+  ValueId lengths;  // i64 [B, 1, 1, 1]: keys from there on are hidden
+  bool causal = false;
+  Expr past;  // keys before the first query's
+};
+
+/// The mask, with the keys that it does not speak of hidden.
+Result<ValueId> whole_mask(OpContext& n, ValueId mask, Expr keys) {
+  if (n.rank(mask) < 2 || n.rank(mask) > 4) {
+    return invalid_model("input 'attn_mask': expected rank 2 to 4, got ", n.rank(mask));
+  }
+  const Expr spoken = n.dims(mask).back();
+  if (provably_equal(spoken, keys)) return mask;
+  Exprs none(static_cast<size_t>(n.rank(mask)), n.integer(0));
+  Exprs after = none;
+  after.back() = max(keys - spoken, n.integer(0));
+  const DType held = n.dtype(mask);
+  TRY(const ValueId hidden,
+      n.scalar(held, held == DType::b8 ? 0 : -std::numeric_limits<double>::infinity()));
+  return n.pad(mask, none, after, "constant", hidden);
+}
+
+Result<ValueId> add_bias(OpContext& n, ValueId scores, const Bias& bias) {
+  ValueIds xs = {scores};
+  const auto add = [&](ValueId x) {
+    xs.push_back(x);
+    return xs.size() - 1;
+  };
+  size_t mask = 0, lengths = 0, query = 0, key = 0;
+  const Expr keys = n.dim(scores, 3), queries = n.dim(scores, 2);
+  if (bias.mask.valid()) mask = add(bias.mask);
+  if (bias.lengths.valid()) lengths = add(bias.lengths);
+  if (bias.causal || bias.lengths.valid()) {
+    TRY(const ValueId j, n.iota({keys}, 0));
+    key = add(j);
+  }
+  if (bias.causal) {
+    TRY(const ValueId i, n.iota({queries, n.integer(1)}, 0));
+    query = add(i);
+  }
+  if (xs.size() == 1) return scores;
+  return n.map(n.dtype(scores), xs, [&](std::span<const Expr> p) {
+    const Expr hidden = n.number(p[0].dtype(), -std::numeric_limits<double>::infinity());
+    Expr e = p[0];
+    if (mask != 0) {
+      e = p[mask].dtype() == DType::b8 ? select(p[mask], e, hidden)
+                                       : e + ingot::cast(p[mask], e.dtype());
+    }
+    if (lengths != 0) e = select(less(p[key], p[lengths]), e, hidden);
+    if (query != 0) e = select(less_equal(p[key], p[query] + bias.past), e, hidden);
+    return e;
+  });
+}
+
+/// q [B, H, T, D] times k [B, Hk, S, D] transposed (or v [B, Hk, S, Dv] as it is): the queries of a
+/// group share the head of k.
+Result<ValueId> grouped_matmul(OpContext& n, ValueId a, ValueId b) {
+  const Expr heads = n.dim(a, 1), shared = n.dim(b, 1);
+  if (heads == shared) return n.matmul(a, b);
+  const auto all = heads.as_int(), held = shared.as_int();
+  if (!all || !held || *held < 1 || *all % *held != 0) {
+    return invalid_model("expected heads of keys that divide those of queries");
+  }
+  Exprs group = n.dims(a);
+  group[1] = shared;
+  group.insert(group.begin() + 2, n.integer(*all / *held));
+  TRY(const ValueId grouped, n.reshape(a, std::move(group)));
+  Exprs single = n.dims(b);
+  single.insert(single.begin() + 2, n.integer(1));
+  TRY(const ValueId lone, n.reshape(b, std::move(single)));
+  TRY(const ValueId y, n.matmul(grouped, lone));
+  return n.reshape(y, {n.dim(a, 0), heads, n.dim(a, 2), n.dims(b).back()});
+}
+
+/// The stages of the scores that the fourth output may show.
+struct Scores {
+  ValueId product, capped, biased, weights;
+};
+
+/// Softmax over the keys of scale * q k' + bias, in the type of computation.
+Result<Scores> attention_scores(OpContext& n, ValueId q, ValueId k, const Bias& bias) {
+  const auto head_size = n.dims(q).back().as_int();
+  if (!head_size && !n.has_attr("scale")) return unsupported("heads of unknown size");
+  const double usual = head_size ? 1 / std::sqrt(static_cast<double>(*head_size)) : 1;
+  TRY(const double scale, n.attr_real("scale", usual));
+  TRY(const double cap, n.attr_real("softcap", 0.0));
+  Scores s;
+  TRY(const ValueId turned, n.transpose(k, {0, 1, 3, 2}));
+  TRY(s.product, grouped_matmul(n, q, turned));
+  TRY(s.product, n.map1(s.product, [&](Expr e) { return e * n.number(e.dtype(), scale); }));
+  s.capped = s.product;
+  if (cap > 0) {
+    TRY(s.capped, n.map1(s.product, [&](Expr e) {
+      const Expr limit = n.number(e.dtype(), cap);
+      return tanh(e / limit) * limit;
+    }));
+  }
+  TRY(s.biased, add_bias(n, s.capped, bias));
+  TRY(const DType precision, n.attr_dtype("softmax_precision", n.dtype(s.biased)));
+  TRY(const ValueId precise,
+      n.cast(s.biased, precision == DType::f64 ? precision : n.dtype(s.biased)));
+  TRY(const ValueId weights, n.softmax(precise, -1, false));
+  TRY(s.weights, n.cast(weights, n.dtype(s.biased)));
+  return s;
+}
+
+/// Source: ONNX Attention-24. The cache is what past and new keys and values are one after another.
+Result<ValueIds> attention(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 3));
+  const DType held = n.dtype(n.in(0));
+  const DType compute = compute_dtype(held);
+  const int64_t rank = n.rank(n.in(0));
+  ValueIds qkv = {n.in(0), n.in(1), n.in(2)};
+  if (rank == 3) {
+    TRY(const int64_t q_heads, n.attr_int("q_num_heads"));
+    TRY(const int64_t kv_heads, n.attr_int("kv_num_heads"));
+    for (size_t k = 0; k < 3; ++k) {
+      if (n.rank(qkv[k]) != 3) return invalid_model("expected Q, K and V of one rank");
+      TRY(qkv[k], split_heads(n, qkv[k], k == 0 ? q_heads : kv_heads));
+    }
+  } else {
+    n.has_attr("q_num_heads");
+    n.has_attr("kv_num_heads");
+    for (const ValueId x : qkv) {
+      if (n.rank(x) != 4) return invalid_model("expected inputs of rank 3 or 4, got ", n.rank(x));
+    }
+  }
+  Bias bias;
+  bias.past = n.integer(0);
+  for (const size_t k : {1, 2}) {
+    const size_t past = k + 3;
+    if (!n.has(past)) continue;
+    if (k == 1) bias.past = n.dim(n.in(past), 2);
+    TRY(const ValueId before, n.cast(n.in(past), n.dtype(qkv[k])));
+    TRY(qkv[k], n.concat({before, qkv[k]}, 2));
+  }
+  TRY(bias.causal, n.attr_flag("is_causal", false));
+  if (n.has(3)) {
+    TRY(bias.mask, whole_mask(n, n.in(3), n.dim(qkv[1], 2)));
+  }
+  if (n.has(6)) {
+    TRY(const ValueId lengths, n.cast(n.in(6), DType::i64));
+    TRY(bias.lengths,
+        n.reshape(lengths, {n.dim(lengths, 0), n.integer(1), n.integer(1), n.integer(1)}));
+  }
+  ValueIds wide;
+  for (const ValueId x : qkv) {
+    TRY(const ValueId one, n.cast(x, compute));
+    wide.push_back(one);
+  }
+  TRY(const Scores s, attention_scores(n, wide[0], wide[1], bias));
+  TRY(ValueId y, grouped_matmul(n, s.weights, wide[2]));
+  TRY(y, n.cast(y, held));
+  if (rank == 3) {
+    TRY(y, n.transpose(y, {0, 2, 1, 3}));
+    TRY(y, n.reshape(y, {n.dim(y, 0), n.dim(y, 1), n.dim(y, 2) * n.dim(y, 3)}));
+  }
+  TRY(const int64_t mode, n.attr_int("qk_matmul_output_mode", 0));
+  if (mode < 0 || mode > 3) {
+    return invalid_model("attribute 'qk_matmul_output_mode': expected 0 to 3, got ", mode);
+  }
+  const ValueId stages[] = {s.product, s.capped, s.biased, s.weights};
+  TRY(const ValueId shown, n.cast(stages[mode], held));
+  return ValueIds{y, qkv[1], qkv[2], shown};
+}
+
+/// Pairs of elements turned by the angles of their position. Source: ONNX RotaryEmbedding-23.
+Result<ValueIds> rotary_embedding(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 3));
+  ValueId x = n.in(0);
+  const Exprs dims = n.dims(x);
+  TRY(const int64_t heads, n.attr_int("num_heads", 0));
+  TRY(int64_t turned, n.attr_int("rotary_embedding_dim", 0));
+  TRY(const bool interleaved, n.attr_flag("interleaved", false));
+  if (dims.size() == 3) {
+    TRY(x, split_heads(n, x, heads));
+  } else if (dims.size() != 4) {
+    return invalid_model("expected an input of rank 3 or 4, got ", dims.size());
+  }
+  // x [B, H, T, D]; the caches become [B, 1, T, half].
+  const auto size = n.dim(x, 3).as_int();
+  if (!size) return unsupported("heads of unknown size");
+  if (turned == 0) turned = *size;
+  if (turned < 2 || turned % 2 != 0 || turned > *size) {
+    return invalid_model("attribute 'rotary_embedding_dim': expected an even number up to ", *size,
+                         ", got ", turned);
+  }
+  const int64_t half = turned / 2;
+  ValueIds xs;
+  for (int64_t k = 0; k < 2; ++k) {
+    const Expr start = n.integer(interleaved ? k : k * half);
+    TRY(const ValueId one, n.slice_axis(x, 3, start, n.integer(half), interleaved ? 2 : 1));
+    xs.push_back(one);
+  }
+  for (const size_t k : {1, 2}) {
+    ValueId cache = n.in(k);
+    if (n.has(3)) {
+      TRY(const ValueId at, n.cast(n.in(3), DType::i64));
+      TRY(cache, n.gather(cache, at, 0));
+    }
+    if (n.rank(cache) != 3 || !n.dim(cache, 2).is_int(half)) {
+      return invalid_model("expected caches with ", half, " angles of each position");
+    }
+    TRY(cache, n.reshape(cache, {n.dim(cache, 0), n.integer(1), n.dim(cache, 1), n.integer(half)}));
+    xs.push_back(cache);
+  }
+  const DType held = n.dtype(x);
+  TRY(ValueId real,
+      n.map(held, xs, [](std::span<const Expr> p) { return p[2] * p[0] - p[3] * p[1]; }));
+  TRY(ValueId imaginary,
+      n.map(held, xs, [](std::span<const Expr> p) { return p[3] * p[0] + p[2] * p[1]; }));
+  ValueId y;
+  if (interleaved) {
+    Exprs apart = n.dims(real);
+    apart.push_back(n.integer(1));
+    TRY(real, n.reshape(real, apart));
+    TRY(imaginary, n.reshape(imaginary, apart));
+    TRY(y, n.concat({real, imaginary}, 4));
+    apart.pop_back();
+    apart.back() = n.integer(turned);
+    TRY(y, n.reshape(y, std::move(apart)));
+  } else {
+    TRY(y, n.concat({real, imaginary}, 3));
+  }
+  if (turned < *size) {
+    TRY(const ValueId rest, n.slice_axis(x, 3, n.integer(turned), n.integer(*size - turned)));
+    TRY(y, n.concat({y, rest}, 3));
+  }
+  if (dims.size() == 3) {
+    TRY(y, n.transpose(y, {0, 2, 1, 3}));
+  }
+  return only(n.reshape(y, dims));
+}
+
+constexpr OpRow kRows[] = {
+    {"Attention", 23, 3, 7, attention},
+    {"RotaryEmbedding", 23, 3, 4, rotary_embedding},
+};
+
+}  // namespace
+
+std::span<const OpRow> attention_rows() {
+  return kRows;
+}
+
+}  // namespace ingot::onnx

@@ -1,0 +1,546 @@
+// frontend/onnx/ops_resize.cc: Resize and Upsample: interpolation along one axis after the other.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "frontend/onnx/ops.h"
+
+namespace ingot::onnx {
+namespace {
+
+enum class Mode : uint8_t { nearest, linear, cubic };
+enum class Nearest : uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
+enum class Transform : uint8_t {
+  half_pixel,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  half_pixel_symmetric,
+  tf_half_pixel_for_nn,
+  tf_crop_and_resize,
+};
+
+struct Options {
+  Mode mode = Mode::nearest;
+  Nearest nearest = Nearest::round_prefer_floor;
+  Transform transform = Transform::half_pixel;
+  double cubic_a = -0.75;
+  double extrapolation = 0;
+  bool exclude_outside = false;
+  bool antialias = false;
+  bool ceil_when_shrinking = false;  // Resize-10
+  ValueId roi;                       // [2 * number of axes]
+};
+
+/// A positive number as a quotient of i64 expressions.
+struct Ratio {
+  Expr num;
+  Expr den;
+};
+
+/// One axis that changes.
+struct Axis {
+  int64_t axis = 0;
+  Expr in;
+  Expr out;
+  Ratio scale;
+  Ratio width;        // scale * in; `out` is this without its fraction
+  int64_t place = 0;  // among the axes that the roi speaks of
+};
+
+/// A scale as the simplest fraction that has it as its nearest f32, or else up to 30 binary places
+/// of it. People write 0.6 and mean 3/5.
+std::pair<int64_t, int64_t> fraction_of(double scale) {
+  const auto wanted = static_cast<float>(scale);
+  int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
+  for (double rest = scale; q1 <= 1024;) {
+    const double whole = std::floor(rest);
+    if (whole > 1e6) break;
+    const auto a = static_cast<int64_t>(whole);
+    std::tie(p0, p1) = std::pair(p1, a * p1 + p0);
+    std::tie(q0, q1) = std::pair(q1, a * q1 + q0);
+    if (p1 > 0 && static_cast<float>(static_cast<double>(p1) / static_cast<double>(q1)) == wanted) {
+      return {p1, q1};
+    }
+    if (rest == whole) break;
+    rest = 1 / (rest - whole);
+  }
+  const int64_t q = int64_t{1} << 30;
+  return {std::max<int64_t>(std::llround(scale * static_cast<double>(q)), 1), q};
+}
+
+// ---- coordinates ----
+
+/// Where the elements of an output axis lie in the input: (a * x + b) / c of integers, or, where a
+/// region of interest says, a tensor of numbers.
+struct Place {
+  Expr a, b, c;
+  ValueId position;  // f64 [out]
+};
+
+void reduce_to_lowest(Place& p) {
+  const auto a = p.a.as_int(), b = p.b.as_int(), c = p.c.as_int();
+  if (!a || !b || !c) return;
+  const int64_t common = std::gcd(std::gcd(*a, *b), *c);
+  if (common <= 1) return;
+  ExprPool& pool = p.a.pool();
+  p.a = pool.integer(*a / common);
+  p.b = pool.integer(*b / common);
+  p.c = pool.integer(*c / common);
+}
+
+/// Source: ONNX Resize-19, coordinate_transformation_mode; tf_half_pixel_for_nn from Resize-11.
+Result<Place> place_of(OpContext& n, const Axis& x, const Options& o) {
+  const auto [num, den] = x.scale;
+  const Expr zero = n.integer(0);
+  const Expr one = n.integer(1);
+  const Place half_pixel = {den * 2, den - num, num * 2, ValueId()};
+  Place p;
+  switch (o.transform) {
+    case Transform::half_pixel:
+      p = half_pixel;
+      break;
+    case Transform::pytorch_half_pixel:
+      p = half_pixel;
+      p.b = select(equal(x.width.num, x.width.den), zero, p.b);
+      break;
+    case Transform::align_corners:
+      p = {(x.in - 1) * x.width.den, zero, max(x.width.num - x.width.den, one), ValueId()};
+      break;
+    case Transform::asymmetric:
+      p = {den, zero, num, ValueId()};
+      break;
+    case Transform::half_pixel_symmetric:
+      p = half_pixel;
+      // The part of the width that `out` lacks is left out on both sides alike.
+      if (!x.width.den.is_int(1)) p.b = den + x.in * num - x.out * den - num;
+      break;
+    case Transform::tf_half_pixel_for_nn:
+      p = {den * 2, den, num * 2, ValueId()};
+      break;
+    case Transform::tf_crop_and_resize: {
+      const int64_t rois = n.dim(o.roi, 0).as_int().value_or(0) / 2;
+      ValueIds xs;
+      for (const int64_t at : {x.place, x.place + rois}) {
+        TRY(const ValueId one_roi, n.slice_axis(o.roi, 0, n.integer(at), one));
+        xs.push_back(one_roi);
+      }
+      TRY(const ValueId i, n.iota({x.out}, 0));
+      xs.push_back(i);
+      const auto wide = [](Expr e) { return ingot::cast(e, DType::f64); };
+      TRY(p.position, n.map(DType::f64, xs, [&](std::span<const Expr> v) {
+        const Expr begin = wide(v[0]), length = wide(v[1]) - begin, last = wide(x.in - 1);
+        const Expr step = length * last / wide(max(x.out - 1, one));
+        const Expr centre = length * last / n.number(DType::f64, 2);
+        return begin * last + select(equal(x.out, one), centre, wide(v[2]) * step);
+      }));
+      return p;
+    }
+  }
+  p.c = max(p.c, one);
+  reduce_to_lowest(p);
+  return p;
+}
+
+/// The input element nearest to each output element, within the input; i64 [out].
+Result<ValueId> nearest_index(OpContext& n, const Axis& x, const Place& p, Nearest rule) {
+  const auto clamped = [&](Expr e) { return max(min(e, x.in - 1), n.integer(0)); };
+  if (p.position.valid()) {
+    return n.map(DType::i64, {p.position}, [&](std::span<const Expr> v) {
+      const Expr half = n.number(DType::f64, 0.5);
+      Expr e;
+      switch (rule) {
+        case Nearest::floor:
+          e = unary(ExprKind::floor, v[0]);
+          break;
+        case Nearest::ceil:
+          e = unary(ExprKind::ceil, v[0]);
+          break;
+        case Nearest::round_prefer_floor:
+          e = unary(ExprKind::ceil, v[0] - half);
+          break;
+        case Nearest::round_prefer_ceil:
+          e = unary(ExprKind::floor, v[0] + half);
+          break;
+      }
+      return clamped(ingot::cast(e, DType::i64));
+    });
+  }
+  TRY(const ValueId i, n.iota({x.out}, 0));
+  return n.map(DType::i64, {i}, [&](std::span<const Expr> v) {
+    const Expr at = p.a * v[0] + p.b;
+    Expr e;
+    switch (rule) {
+      case Nearest::floor:
+        e = floordiv(at, p.c);
+        break;
+      case Nearest::ceil:
+        e = floordiv(at + p.c - 1, p.c);
+        break;
+      case Nearest::round_prefer_floor:
+        e = floordiv(at * 2 + p.c - 1, p.c * 2);
+        break;
+      case Nearest::round_prefer_ceil:
+        e = floordiv(at * 2 + p.c, p.c * 2);
+        break;
+    }
+    return clamped(e);
+  });
+}
+
+/// The input element at or before each output element, unclamped, and how far it lies behind.
+struct Between {
+  ValueId before;    // i64 [out]
+  ValueId fraction;  // [out], in [0, 1)
+};
+
+Result<Between> between(OpContext& n, const Axis& x, const Place& p, DType compute) {
+  Between b;
+  if (p.position.valid()) {
+    TRY(b.before, n.map(DType::i64, {p.position}, [](std::span<const Expr> v) {
+      return ingot::cast(unary(ExprKind::floor, v[0]), DType::i64);
+    }));
+    TRY(b.fraction, n.map(compute, {p.position}, [&](std::span<const Expr> v) {
+      return ingot::cast(v[0] - unary(ExprKind::floor, v[0]), compute);
+    }));
+    return b;
+  }
+  TRY(const ValueId i, n.iota({x.out}, 0));
+  TRY(b.before, n.map(DType::i64, {i},
+                      [&](std::span<const Expr> v) { return floordiv(p.a * v[0] + p.b, p.c); }));
+  TRY(b.fraction, n.map(compute, {i}, [&](std::span<const Expr> v) {
+    const Expr at = p.a * v[0] + p.b;
+    return ingot::cast(floormod(at, p.c), compute) / ingot::cast(p.c, compute);
+  }));
+  return b;
+}
+
+// ---- interpolation along one axis ----
+
+/// A list placed along `axis` of a tensor of that rank.
+Result<ValueId> along(OpContext& n, ValueId list, int64_t axis, int64_t rank) {
+  Exprs dims(static_cast<size_t>(rank - axis), n.integer(1));
+  dims[0] = n.dim(list, 0);
+  return n.reshape(list, std::move(dims));
+}
+
+/// The kernel of a mode at distance d from its centre. Source: ONNX Resize-19.
+Expr kernel_at(const Options& o, Expr d) {
+  const auto real = [&](double value) { return d.pool().real(value, d.dtype()); };
+  const Expr r = unary(ExprKind::abs, d);
+  if (o.mode == Mode::linear) return max(real(1) - r, real(0));
+  const Expr a = real(o.cubic_a);
+  const Expr inner = ((a + real(2)) * r - (a + real(3))) * r * r + real(1);
+  const Expr outer = ((a * r - real(5) * a) * r + real(8) * a) * r - real(4) * a;
+  return select(less_equal(r, real(1)), inner, select(less(r, real(2)), outer, real(0)));
+}
+
+/// A sum over all input elements within reach of the kernel, weights and positions as tables
+/// [out, taps]. With antialias the kernel grows as the scale shrinks.
+Result<ValueId> weighted(OpContext& n, ValueId v, const Axis& x, const Between& at,
+                         const Options& o) {
+  const DType compute = n.dtype(v);
+  const int64_t reach = o.mode == Mode::linear ? 1 : 2;
+  // Taps begin .. 1 - begin around the element before.
+  const Expr shrink = o.antialias ? min(x.scale.num, x.scale.den) : x.scale.den;
+  const Expr begin =
+      o.antialias ? floordiv(x.scale.den * -reach, shrink) + 1 : n.integer(1 - reach);
+  const Expr taps = n.integer(2) - begin * 2;
+  TRY(const ValueId tap, n.iota({n.integer(1), taps}, 1));
+  TRY(const ValueId before, n.reshape(at.before, {x.out, n.integer(1)}));
+  TRY(const ValueId fraction, n.reshape(at.fraction, {x.out, n.integer(1)}));
+  TRY(const ValueId index, n.map(DType::i64, {before, tap}, [&](std::span<const Expr> p) {
+    return max(min(p[0] + begin + p[1], x.in - 1), n.integer(0));
+  }));
+  TRY(ValueId weight, n.map(compute, {before, tap, fraction}, [&](std::span<const Expr> p) {
+    Expr d = ingot::cast(begin + p[1], compute) - p[2];
+    if (o.antialias) d = d * ingot::cast(shrink, compute) / ingot::cast(x.scale.den, compute);
+    const Expr w = kernel_at(o, d);
+    if (!o.exclude_outside) return w;
+    const Expr j = p[0] + begin + p[1];
+    const Expr inside = logical_and(less_equal(n.integer(0), j), less(j, x.in));
+    return select(inside, w, n.number(compute, 0));
+  }));
+  if (o.antialias || o.exclude_outside) {
+    TRY(const ValueId sum, n.reduce(ReduceKind::sum, weight, {1}, true));
+    TRY(weight, n.map2(weight, sum, [&](Expr w, Expr s) {
+      return w / select(equal(s, n.number(compute, 0)), n.number(compute, 1), s);
+    }));
+  }
+  TRY(const ValueId read, n.gather(v, index, x.axis));
+  Exprs dims(static_cast<size_t>(n.rank(v) - x.axis + 1), n.integer(1));
+  dims[0] = x.out;
+  dims[1] = taps;
+  TRY(const ValueId factor, n.reshape(weight, std::move(dims)));
+  TRY(const ValueId product, n.map2(read, factor, [](Expr e, Expr w) { return e * w; }));
+  return n.reduce(ReduceKind::sum, product, {x.axis + 1}, false);
+}
+
+/// Between two neighbours, weighted by how near they are.
+Result<ValueId> linear(OpContext& n, ValueId v, const Axis& x, const Between& at) {
+  ValueIds xs;
+  for (const int64_t tap : {0, 1}) {
+    TRY(const ValueId index,
+        n.map1(at.before, [&](Expr e) { return max(min(e + tap, x.in - 1), n.integer(0)); }));
+    TRY(const ValueId read, n.gather(v, index, x.axis));
+    xs.push_back(read);
+  }
+  TRY(const ValueId fraction, along(n, at.fraction, x.axis, n.rank(v)));
+  xs.push_back(fraction);
+  return n.map(n.dtype(v), xs, [](std::span<const Expr> p) {
+    return p[0] * (p[0].pool().real(1, p[2].dtype()) - p[2]) + p[1] * p[2];
+  });
+}
+
+Result<ValueId> resize_axis(OpContext& n, ValueId v, const Axis& x, const Options& o) {
+  TRY(const Place p, place_of(n, x, o));
+  ValueId y;
+  if (o.mode == Mode::nearest) {
+    const auto scale_num = x.scale.num.as_int(), scale_den = x.scale.den.as_int();
+    const bool shrinks = scale_num && scale_den && *scale_num < *scale_den;
+    const Nearest rule = o.ceil_when_shrinking && shrinks ? Nearest::ceil : o.nearest;
+    TRY(const ValueId index, nearest_index(n, x, p, rule));
+    TRY(y, n.gather(v, index, x.axis));
+  } else {
+    TRY(const Between at, between(n, x, p, n.dtype(v)));
+    const bool plain = o.mode == Mode::linear && !o.antialias && !o.exclude_outside;
+    TRY(y, plain ? linear(n, v, x, at) : weighted(n, v, x, at, o));
+  }
+  if (!p.position.valid()) return y;
+  // Outside of the picture lies the extrapolation value.
+  TRY(const ValueId position, along(n, p.position, x.axis, n.rank(y)));
+  return n.map(n.dtype(y), {y, position}, [&](std::span<const Expr> e) {
+    const Expr zero = n.number(DType::f64, 0);
+    const Expr outside =
+        logical_or(less(e[1], zero), less(ingot::cast(x.in - 1, DType::f64), e[1]));
+    return select(outside, n.number(e[0].dtype(), o.extrapolation), e[0]);
+  });
+}
+
+/// All axes, one after the other, in a floating type when values are mixed.
+Result<ValueId> resize_axes(OpContext& n, ValueId x, const std::vector<Axis>& axes,
+                            const Options& o) {
+  const DType held = n.dtype(x);
+  const DType compute = held == DType::f64 ? DType::f64 : DType::f32;
+  const bool moves = o.mode == Mode::nearest && !o.roi.valid();
+  ValueId y = x;
+  if (!moves) {
+    TRY(y, n.cast(x, compute));
+  }
+  for (const Axis& axis : axes) {
+    TRY(y, resize_axis(n, y, axis, o));
+  }
+  if (n.dtype(y) == held) return y;
+  return n.map(held, {y}, [&](std::span<const Expr> p) {
+    return is_float(held) ? p[0] : unary(ExprKind::round, p[0]);
+  });
+}
+
+// ---- sizes ----
+
+/// The axis by a scale; `scale` is a constant, or a number that follows from dims.
+Result<Axis> axis_by_scale(OpContext& n, ValueId x, int64_t axis, ValueId scales, int64_t k) {
+  Axis a{.axis = axis, .in = n.dim(x, axis), .out = {}, .scale = {}, .width = {}, .place = k};
+  if (const ConstantData* data = n.graph().constant(scales)) {
+    const double scale = load_as_double(data->dtype, data->bytes.data(), static_cast<size_t>(k));
+    if (!(scale > 0) || scale > 1e6) {
+      return invalid_model("scales: expected numbers above 0, got ", scale);
+    }
+    const auto [num, den] = fraction_of(scale);
+    a.scale = {n.integer(num), n.integer(den)};
+    a.width = {a.in * num, n.integer(den)};
+    a.out = floordiv(a.width.num, den);
+    if (den == 1) a.width = {a.out, n.integer(1)};
+    return a;
+  }
+  TRY(const ValueId one, n.slice_axis(scales, 0, n.integer(k), n.integer(1)));
+  TRY(const ValueId size, n.map(DType::i64, {one}, [&](std::span<const Expr> p) {
+    return ingot::cast(unary(ExprKind::floor, p[0] * ingot::cast(a.in, p[0].dtype())), DType::i64);
+  }));
+  TRY(const Exprs out, n.contents_of(size, "scales"));
+  a.out = max(out[0], n.integer(0));
+  a.scale = {a.out, a.in};
+  a.width = {a.out, n.integer(1)};
+  return a;
+}
+
+Axis axis_by_size(OpContext& n, ValueId x, int64_t axis, Expr size, int64_t k) {
+  const Expr in = n.dim(x, axis);
+  return {axis, in, size, {size, in}, {size, n.integer(1)}, k};
+}
+
+/// One scale for all axes: the smallest, or the largest, of those that the sizes ask for.
+void keep_aspect_ratio(std::vector<Axis>& axes, bool larger) {
+  if (axes.empty()) return;
+  Ratio one = axes[0].scale;
+  for (const Axis& a : axes) {
+    const Expr mine = a.scale.num * one.den, best = one.num * a.scale.den;
+    const Expr better = larger ? less(best, mine) : less(mine, best);
+    one = {select(better, a.scale.num, one.num), select(better, a.scale.den, one.den)};
+  }
+  for (Axis& a : axes) {
+    a.scale = one;
+    a.width = {a.in * one.num, one.den};
+    a.out = floordiv(a.width.num * 2 + one.den, one.den * 2);  // half rounds up
+  }
+}
+
+/// An axis that stays as it is and that no region of interest crops.
+bool stays(const Axis& a, const Options& o) {
+  return a.in == a.out && (a.scale.num == a.scale.den || a.width.num == a.in) && !o.roi.valid();
+}
+
+Result<ValueIds> resized(OpContext& n, std::vector<Axis> axes, const Options& o) {
+  for (const Axis& a : axes) {
+    if (const auto in = a.in.as_int(), out = a.out.as_int(); in && out && *in == 0 && *out > 0) {
+      return invalid_model("expected elements along axis ", a.axis);
+    }
+  }
+  std::erase_if(axes, [&](const Axis& a) { return stays(a, o); });
+  return only(resize_axes(n, n.in(0), axes, o));
+}
+
+Result<Options> read_options(OpContext& n) {
+  constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
+  constexpr std::string_view kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                           "ceil"};
+  constexpr std::string_view kTransforms[] = {
+      "half_pixel",           "pytorch_half_pixel",   "align_corners",     "asymmetric",
+      "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+  Options o;
+  TRY(const size_t mode, n.attr_choice("mode", kModes, 0));
+  TRY(const size_t nearest, n.attr_choice("nearest_mode", kNearest, 0));
+  TRY(const size_t transform, n.attr_choice("coordinate_transformation_mode", kTransforms, 0));
+  o.mode = static_cast<Mode>(mode);
+  o.nearest = static_cast<Nearest>(nearest);
+  o.transform = static_cast<Transform>(transform);
+  TRY(o.cubic_a, n.attr_real("cubic_coeff_a", -0.75));
+  TRY(o.extrapolation, n.attr_real("extrapolation_value", 0.0));
+  TRY(o.exclude_outside, n.attr_flag("exclude_outside", false));
+  TRY(o.antialias, n.attr_flag("antialias", false));
+  if (o.mode == Mode::nearest) o.antialias = false;
+  return o;
+}
+
+/// The region of interest, for the mode that has one.
+Status read_roi(OpContext& n, size_t axes, Options& o) {
+  if (o.transform != Transform::tf_crop_and_resize) return ok();
+  if (!n.has(1)) return invalid_model("the input 'roi' is missing");
+  if (n.rank(n.in(1)) != 1 || !n.dim(n.in(1), 0).is_int(static_cast<int64_t>(axes) * 2) ||
+      !is_float(n.dtype(n.in(1)))) {
+    return invalid_model("input 'roi': expected ", axes * 2, " numbers");
+  }
+  o.roi = n.in(1);
+  return ok();
+}
+
+bool holds_something(OpContext& n, size_t k) {
+  return n.has(k) && !(n.rank(n.in(k)) == 1 && n.dim(n.in(k), 0).is_int(0));
+}
+
+Status expect_list(OpContext& n, ValueId list, size_t count, std::string_view name) {
+  if (n.rank(list) == 1 && n.dim(list, 0).is_int(static_cast<int64_t>(count))) return ok();
+  return invalid_model("input '", name, "': expected ", count, " numbers");
+}
+
+Result<ValueIds> resize(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(Options o, read_options(n));
+  std::vector<int64_t> which = Builder::all_axes(n.rank(x));
+  if (n.has_attr("axes")) {
+    TRY(which, n.attr_ints("axes"));
+    TRY(which, front_axes(std::move(which), n.rank(x)));
+  }
+  TRY_STATUS(read_roi(n, which.size(), o));
+  constexpr std::string_view kPolicies[] = {"stretch", "not_larger", "not_smaller"};
+  TRY(const size_t policy, n.attr_choice("keep_aspect_ratio_policy", kPolicies, 0));
+  std::vector<Axis> axes;
+  if (holds_something(n, 3)) {
+    TRY_STATUS(expect_list(n, n.in(3), which.size(), "sizes"));
+    TRY(const Exprs sizes, n.sizes(3, "sizes"));
+    for (size_t k = 0; k < which.size(); ++k) {
+      axes.push_back(axis_by_size(n, x, which[k], sizes[k], static_cast<int64_t>(k)));
+    }
+    if (policy != 0) keep_aspect_ratio(axes, policy == 2);
+  } else {
+    if (!holds_something(n, 2)) return invalid_model("expected the input 'scales' or 'sizes'");
+    TRY_STATUS(expect_list(n, n.in(2), which.size(), "scales"));
+    for (size_t k = 0; k < which.size(); ++k) {
+      TRY(Axis a, axis_by_scale(n, x, which[k], n.in(2), static_cast<int64_t>(k)));
+      axes.push_back(std::move(a));
+    }
+  }
+  return resized(n, std::move(axes), o);
+}
+
+/// Upsample-9 and Resize-10: the second input holds the scales; no element of the output lies
+/// between the corners of the input.
+Result<ValueIds> resize_by_scales(OpContext& n) {
+  const ValueId x = n.in(0);
+  TRY(Options o, read_options(n));
+  o.transform = Transform::asymmetric;
+  o.nearest = Nearest::floor;
+  o.ceil_when_shrinking = true;  // as onnxruntime; the standard does not say
+  const std::vector<int64_t> which = Builder::all_axes(n.rank(x));
+  TRY_STATUS(expect_list(n, n.in(1), which.size(), "scales"));
+  std::vector<Axis> axes;
+  for (const int64_t k : which) {
+    TRY(Axis a, axis_by_scale(n, x, k, n.in(1), k));
+    axes.push_back(std::move(a));
+  }
+  return resized(n, std::move(axes), o);
+}
+
+/// Upsample before opset 9: scales as attributes, one by one in version 1.
+Result<ValueIds> upsample(OpContext& n) {
+  const ValueId x = n.in(0);
+  Options o;
+  o.transform = Transform::asymmetric;
+  o.nearest = Nearest::floor;
+  TRY(const std::string mode, n.attr_text("mode", "nearest"));
+  if (mode == "linear" || mode == "bilinear") {
+    o.mode = Mode::linear;
+  } else if (mode != "nearest") {
+    return invalid_model("attribute 'mode': expected nearest or linear");
+  }
+  std::vector<double> scales(static_cast<size_t>(n.rank(x)), 1.0);
+  if (n.opset() >= 7) {
+    TRY(scales, n.attr_reals("scales"));
+  } else {
+    if (scales.size() != 4) return invalid_model("expected an input of rank 4");
+    TRY(scales[2], n.attr_real("height_scale"));
+    TRY(scales[3], n.attr_real("width_scale"));
+  }
+  if (scales.size() != static_cast<size_t>(n.rank(x))) {
+    return invalid_model("attribute 'scales': expected ", n.rank(x), " numbers, got ",
+                         scales.size());
+  }
+  std::vector<Axis> axes;
+  const auto rank = static_cast<int64_t>(scales.size());
+  std::vector<std::byte> bytes(size_bytes(DType::f32, scales.size()));
+  for (size_t k = 0; k < scales.size(); ++k) {
+    store_from_double(DType::f32, bytes.data(), k, scales[k]);
+  }
+  const ValueId list = n.graph().add_constant(make_constant(DType::f32, {rank}, std::move(bytes)));
+  for (int64_t k = 0; k < rank; ++k) {
+    TRY(Axis a, axis_by_scale(n, x, k, list, k));
+    axes.push_back(std::move(a));
+  }
+  return resized(n, std::move(axes), o);
+}
+
+constexpr OpRow kRows[] = {
+    {"Resize", 10, 2, 2, resize_by_scales},
+    {"Resize", 11, 1, 4, resize},
+    {"Upsample", 1, 1, 1, upsample},
+    {"Upsample", 9, 2, 2, resize_by_scales},
+};
+
+}  // namespace
+
+std::span<const OpRow> resize_rows() {
+  return kRows;
+}
+
+}  // namespace ingot::onnx

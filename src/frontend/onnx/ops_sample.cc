@@ -1,0 +1,363 @@
+// frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign.
+//
+// A picture becomes rows of channels [N * places, C]; a place is a weighted sum of rows (Tap).
+#include <cmath>
+#include <functional>
+
+#include "frontend/onnx/ops.h"
+#include "frontend/onnx/spatial.h"
+
+namespace ingot::onnx {
+namespace {
+
+/// x [N, C, spatial..] as [N * spatial.., C], in the type of computation.
+Result<ValueId> rows_of_channels(OpContext& n, ValueId x) {
+  TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
+  TRY(const ValueId last, channels_last(n, wide));
+  const Exprs dims = n.dims(last);
+  return n.reshape(last, {n.count(dims, 0, n.rank(last) - 1), dims.back()});
+}
+
+/// A row and how much of it.
+struct Tap {
+  ValueId row;     // i64 [places..]
+  ValueId weight;  // [places..]
+};
+
+/// The weighted rows [places.., C], put together by `combine`.
+Result<ValueId> weigh(OpContext& n, ValueId rows, const std::vector<Tap>& taps,
+                      const std::function<Expr(Expr, Expr)>& combine) {
+  ValueIds xs;
+  for (const Tap& tap : taps) {
+    TRY(const ValueId read, n.gather(rows, tap.row, 0));
+    Exprs dims = n.dims(tap.weight);
+    dims.push_back(n.integer(1));
+    TRY(const ValueId column, n.reshape(tap.weight, std::move(dims)));
+    xs.insert(xs.end(), {read, column});
+  }
+  return n.map(n.dtype(rows), xs, [&](std::span<const Expr> p) {
+    Expr total = p[0] * p[1];
+    for (size_t k = 2; k < p.size(); k += 2) total = combine(total, p[k] * p[k + 1]);
+    return total;
+  });
+}
+
+Expr sum(Expr a, Expr b) {
+  return a + b;
+}
+Expr larger(Expr a, Expr b) {
+  return max(a, b);
+}
+
+// ---- GridSample ----
+
+enum class Padding : uint8_t { zeros, border, reflection };
+
+/// A coordinate between lo and hi, mirrored at them as often as needed. Source: ONNX GridSample-22.
+Expr reflected(Expr v, Expr lo, Expr hi) {
+  const auto real = [&](double value) { return v.pool().real(value, v.dtype()); };
+  const Expr span = max(hi - lo, real(1e-30));
+  const Expr period = span * real(2);
+  const Expr along = floormod(v - lo, period);
+  return lo + min(along, period - along);
+}
+
+struct Grid {
+  Padding padding = Padding::zeros;
+  bool align_corners = false;
+  DType compute = DType::f32;
+  Exprs sizes;      // spatial dims of x
+  ValueIds places;  // per dim, coordinates [N, out..]
+};
+
+/// Coordinate `axis` of the grid [N, out.., D], where -1..1 is the picture, in elements.
+Result<ValueId> grid_coordinate(OpContext& n, ValueId grid, const Grid& g, size_t axis,
+                                bool round) {
+  const int64_t last = n.rank(grid) - 1;
+  const auto from_end = static_cast<int64_t>(g.sizes.size() - 1 - axis);  // x comes first
+  TRY(const ValueId column, n.slice_axis(grid, last, n.integer(from_end), n.integer(1)));
+  TRY(const ValueId flat, n.reshape(column, Exprs(n.dims(grid).begin(), n.dims(grid).end() - 1)));
+  return n.map(g.compute, {flat}, [&](std::span<const Expr> p) {
+    const auto real = [&](double value) { return n.pool().real(value, g.compute); };
+    const Expr size = ingot::cast(g.sizes[axis], g.compute);
+    const Expr at = ingot::cast(p[0], g.compute);
+    const Expr half = real(0.5), one = real(1);
+    Expr v = g.align_corners ? (at + one) * half * (size - one) : ((at + one) * size - one) * half;
+    if (round) v = unary(ExprKind::round, v);
+    const Expr lo = g.align_corners ? real(0) : -half;
+    const Expr hi = g.align_corners ? size - one : size - half;
+    if (g.padding == Padding::border) return min(max(v, real(0)), size - one);
+    if (g.padding == Padding::reflection) {
+      return select(logical_or(less(v, lo), less(hi, v)), reflected(v, lo, hi), v);
+    }
+    return v;
+  });
+}
+
+/// Weight of the tap `offset` behind the element before a coordinate. Source: ONNX GridSample-22.
+Expr tap_weight(Expr fraction, int64_t offset, bool cubic) {
+  const auto real = [&](double value) { return fraction.pool().real(value, fraction.dtype()); };
+  if (!cubic) return offset == 0 ? real(1) - fraction : fraction;
+  constexpr double kA = -0.75;
+  const Expr r = unary(ExprKind::abs, real(static_cast<double>(offset)) - fraction);
+  if (offset == 0 || offset == 1) {
+    return ((real(kA + 2) * r) - real(kA + 3)) * r * r + real(1);
+  }
+  return ((real(kA) * r - real(5 * kA)) * r + real(8 * kA)) * r - real(4 * kA);
+}
+
+/// The tap at `offsets` from the elements before the coordinates.
+Result<Tap> grid_tap(OpContext& n, const Grid& g, const std::vector<int64_t>& offsets, bool nearest,
+                     bool cubic) {
+  ValueIds xs = g.places;
+  TRY(const ValueId batch, n.iota(n.dims(g.places[0]), 0));
+  xs.push_back(batch);
+  const auto element = [&](std::span<const Expr> p, size_t k) {
+    return unary(ExprKind::floor, p[k]) + n.pool().real(static_cast<double>(offsets[k]), g.compute);
+  };
+  Tap tap;
+  TRY(tap.row, n.map(DType::i64, xs, [&](std::span<const Expr> p) {
+    Expr row = p.back();
+    for (size_t k = 0; k < g.sizes.size(); ++k) {
+      Expr at = element(p, k);
+      const Expr size = ingot::cast(g.sizes[k], g.compute);
+      const Expr half = n.pool().real(0.5, g.compute), one = n.pool().real(1, g.compute);
+      if (g.padding == Padding::reflection) {
+        const Expr lo = g.align_corners ? n.pool().real(0, g.compute) : -half;
+        const Expr hi = g.align_corners ? size - one : size - half;
+        at = select(logical_or(less(at, lo), less(hi, at)), reflected(at, lo, hi), at);
+      }
+      const Expr index = ingot::cast(at, DType::i64);
+      row = row * g.sizes[k] + max(min(index, g.sizes[k] - 1), n.integer(0));
+    }
+    return row;
+  }));
+  TRY(tap.weight, n.map(g.compute, xs, [&](std::span<const Expr> p) {
+    Expr weight = n.pool().real(1, g.compute);
+    Expr inside = n.pool().boolean(true);
+    for (size_t k = 0; k < g.sizes.size(); ++k) {
+      if (!nearest)
+        weight = weight * tap_weight(p[k] - unary(ExprKind::floor, p[k]), offsets[k], cubic);
+      const Expr at = element(p, k);
+      inside = logical_and(inside, logical_and(less_equal(n.pool().real(0, g.compute), at),
+                                               less(at, ingot::cast(g.sizes[k], g.compute))));
+    }
+    if (g.padding != Padding::zeros) return weight;
+    return select(inside, weight, n.pool().real(0, g.compute));
+  }));
+  return tap;
+}
+
+Result<ValueIds> grid_sample(OpContext& n) {
+  TRY_STATUS(n.expect_floats(1, 2));
+  const ValueId x = n.in(0);
+  const ValueId grid = n.in(1);
+  constexpr std::string_view kModes[] = {"linear", "bilinear", "cubic", "bicubic", "nearest"};
+  constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
+  TRY(const size_t mode, n.attr_choice("mode", kModes, 0));
+  TRY(const size_t padding, n.attr_choice("padding_mode", kPaddings, 0));
+  const bool cubic = mode == 2 || mode == 3, nearest = mode == 4;
+  Grid g;
+  g.padding = static_cast<Padding>(padding);
+  TRY(g.align_corners, n.attr_flag("align_corners", false));
+  g.compute = n.dtype(x) == DType::f64 ? DType::f64 : DType::f32;
+  const int64_t rank = n.rank(x);
+  if (rank < 3 || n.rank(grid) != rank || !n.dims(grid).back().is_int(rank - 2)) {
+    return invalid_model("expected X [N, C, D..] and a grid [N, out.., number of D]");
+  }
+  if (rank > (cubic ? 4 : 5)) return unsupported("so many spatial dims: ", rank - 2);
+  g.sizes.assign(n.dims(x).begin() + 2, n.dims(x).end());
+  for (size_t k = 0; k < g.sizes.size(); ++k) {
+    TRY(const ValueId place, grid_coordinate(n, grid, g, k, nearest));
+    g.places.push_back(place);
+  }
+  const int64_t first = cubic ? -1 : 0, last = nearest ? 0 : cubic ? 2 : 1;
+  std::vector<Tap> taps;
+  std::vector<int64_t> offsets(g.sizes.size(), first);
+  for (bool more = true; more;) {
+    TRY(const Tap tap, grid_tap(n, g, offsets, nearest, cubic));
+    taps.push_back(tap);
+    more = false;
+    for (size_t k = offsets.size(); k-- > 0 && !more;) {
+      more = offsets[k] < last;
+      offsets[k] = more ? offsets[k] + 1 : first;
+    }
+  }
+  TRY(const ValueId rows, rows_of_channels(n, x));
+  TRY(const ValueId read, weigh(n, rows, taps, sum));
+  TRY(const ValueId y, channels_first(n, read));
+  if (is_int(n.dtype(x))) {
+    return only(n.map(n.dtype(x), {y}, [](std::span<const Expr> p) { return p[0]; }));
+  }
+  return only(n.cast(y, n.dtype(x)));
+}
+
+// ---- RoiAlign ----
+
+/// Sampled coordinates along one axis, for all regions, output bins and samples of a bin.
+struct Samples {
+  ValueId at;     // [R, bins, samples]
+  ValueId count;  // f32 [R, 1, 1]: samples of the region's bins
+  Expr most;      // number of samples, at most
+};
+
+struct RoiOptions {
+  int64_t ratio = 0;  // samples of a bin; 0: as many as it has elements
+  double scale = 1;
+  bool half_pixel = false;
+};
+
+Result<Samples> sample_axis(OpContext& n, ValueId rois, int64_t column, int64_t bins,
+                            const RoiOptions& o) {
+  ValueIds ends;
+  for (const int64_t k : {column, column + 2}) {
+    TRY(const ValueId end, n.slice_axis(rois, 1, n.integer(k), n.integer(1)));
+    TRY(const ValueId placed, n.reshape(end, {n.dim(rois, 0), n.integer(1), n.integer(1)}));
+    TRY(const ValueId scaled, n.map(DType::f32, {placed}, [&](std::span<const Expr> p) {
+      const auto real = [&](double value) { return n.pool().real(value, DType::f32); };
+      return ingot::cast(p[0], DType::f32) * real(o.scale) - real(o.half_pixel ? 0.5 : 0);
+    }));
+    ends.push_back(scaled);
+  }
+  TRY(const ValueId bin, n.map2(ends[0], ends[1], [&](Expr begin, Expr end) {
+    const auto real = [&](double value) { return n.pool().real(value, DType::f32); };
+    // A region without an extent is one element wide.
+    const Expr extent = o.half_pixel ? end - begin : max(end - begin, real(1));
+    return extent / real(static_cast<double>(bins));
+  }));
+  Samples s;
+  if (o.ratio > 0) {
+    s.most = n.integer(o.ratio);
+    TRY(s.count, n.fill(DType::f32, static_cast<double>(o.ratio),
+                        {n.integer(1), n.integer(1), n.integer(1)}));
+  } else {
+    TRY(s.count, n.map1(bin, [](Expr e) {
+      return max(unary(ExprKind::ceil, e), e.pool().real(0, e.dtype()));
+    }));
+    TRY(const ValueId largest, n.reduce(ReduceKind::max, s.count, {0, 1, 2}, false));
+    TRY(const ValueId whole, n.map(DType::i64, {largest}, [&](std::span<const Expr> p) {
+      return max(ingot::cast(p[0], DType::i64), n.integer(0));  // no regions: the least number
+    }));
+    TRY(const Exprs most, n.contents_of(whole, "rois"));
+    s.most = most[0].as_int() ? most[0] : max(most[0], n.integer(0));
+  }
+  TRY(const ValueId i, n.iota({n.integer(bins), n.integer(1)}, 0));
+  TRY(const ValueId j, n.iota({s.most}, 0));
+  TRY(s.at, n.map(DType::f32, {ends[0], bin, i, j, s.count}, [&](std::span<const Expr> p) {
+    const auto wide = [](Expr e) { return ingot::cast(e, DType::f32); };
+    const Expr half = n.pool().real(0.5, DType::f32);
+    return p[0] + wide(p[2]) * p[1] + (wide(p[3]) + half) * p[1] / p[4];
+  }));
+  return s;
+}
+
+/// A part of a coordinate's linear interpolation: the element before (0) or after (1), and weight.
+struct Half {
+  ValueId index;
+  ValueId weight;
+};
+
+Result<Half> half_of(OpContext& n, const Samples& s, Expr size, int64_t which) {
+  const auto real = [&](double value) { return n.pool().real(value, DType::f32); };
+  const auto low = [&](Expr v) { return min(ingot::cast(max(v, real(0)), DType::i64), size - 1); };
+  Half h;
+  TRY(h.index, n.map(DType::i64, {s.at}, [&](std::span<const Expr> p) {
+    return max(min(low(p[0]) + which, size - 1), n.integer(0));
+  }));
+  TRY(const ValueId j, n.iota({s.most}, 0));
+  TRY(h.weight, n.map(DType::f32, {s.at, j, s.count}, [&](std::span<const Expr> p) {
+    const Expr extent = ingot::cast(size, DType::f32);
+    const Expr at = min(max(p[0], real(0)), extent - real(1));
+    const Expr fraction = at - ingot::cast(low(p[0]), DType::f32);
+    const Expr weight = which == 0 ? real(1) - fraction : fraction;
+    const Expr outside = logical_or(less(p[0], real(-1)), less(extent, p[0]));
+    const Expr beyond = less_equal(p[2], ingot::cast(p[1], DType::f32));
+    return select(logical_or(outside, beyond), real(0), weight);
+  }));
+  return h;
+}
+
+/// A list [R, bins, samples] of the first or second axis in the space [R, h, w, sy, sx].
+Result<ValueId> in_space(OpContext& n, ValueId x, bool second) {
+  const Exprs d = n.dims(x);
+  const Expr one = n.integer(1);
+  return n.reshape(x,
+                   second ? Exprs{d[0], one, d[1], one, d[2]} : Exprs{d[0], d[1], one, d[2], one});
+}
+
+Result<ValueIds> roi_align(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 2));
+  const ValueId x = n.in(0);
+  const ValueId rois = n.in(1);
+  if (n.rank(x) != 4 || n.rank(rois) != 2 || !n.dim(rois, 1).is_int(4) || n.rank(n.in(2)) != 1) {
+    return invalid_model("expected X of rank 4, rois [R, 4] and batch indices [R]");
+  }
+  constexpr std::string_view kModes[] = {"avg", "max"};
+  constexpr std::string_view kTransforms[] = {"output_half_pixel", "half_pixel"};
+  TRY(const size_t mode, n.attr_choice("mode", kModes, 0));
+  TRY(const size_t transform,
+      n.attr_choice("coordinate_transformation_mode", kTransforms, n.opset() >= 16 ? 1 : 0));
+  TRY(const int64_t height, n.attr_int("output_height", 1));
+  TRY(const int64_t width, n.attr_int("output_width", 1));
+  RoiOptions o;
+  TRY(o.ratio, n.attr_int("sampling_ratio", 0));
+  TRY(o.scale, n.attr_real("spatial_scale", 1.0));
+  o.half_pixel = transform == 1;
+  if (height < 1 || width < 1 || height > kMaxDim || width > kMaxDim || o.ratio > kMaxDim) {
+    return invalid_model("expected an output of 1 or more, got ", height, " by ", width);
+  }
+  TRY(const Samples y_samples, sample_axis(n, rois, 1, height, o));
+  TRY(const Samples x_samples, sample_axis(n, rois, 0, width, o));
+  const Expr h = n.dim(x, 2), w = n.dim(x, 3);
+  TRY(const ValueId wide_batch, n.cast(n.in(2), DType::i64));
+  const Expr one = n.integer(1);
+  TRY(const ValueId batch, n.reshape(wide_batch, {n.dim(rois, 0), one, one, one, one}));
+  std::vector<Tap> taps;
+  for (const int64_t k : {0, 1, 2, 3}) {
+    TRY(Half vertical, half_of(n, y_samples, h, k / 2));
+    TRY(Half horizontal, half_of(n, x_samples, w, k % 2));
+    TRY(const ValueId row, in_space(n, vertical.index, false));
+    TRY(const ValueId column, in_space(n, horizontal.index, true));
+    TRY(const ValueId row_weight, in_space(n, vertical.weight, false));
+    TRY(const ValueId column_weight, in_space(n, horizontal.weight, true));
+    Tap tap;
+    TRY(tap.row, n.map(DType::i64, {batch, row, column},
+                       [&](std::span<const Expr> p) { return (p[0] * h + p[1]) * w + p[2]; }));
+    TRY(tap.weight, n.map2(row_weight, column_weight, [](Expr a, Expr b) { return a * b; }));
+    taps.push_back(tap);
+  }
+  TRY(const ValueId rows, rows_of_channels(n, x));
+  TRY(const ValueId read, weigh(n, rows, taps, mode == 0 ? sum : larger));  // [R, h, w, sy, sx, C]
+  ValueId y;
+  if (mode == 0) {
+    TRY(const ValueId total, n.reduce(ReduceKind::sum, read, {3, 4}, false));
+    ValueIds xs = {total};
+    for (const ValueId count : {y_samples.count, x_samples.count}) {
+      Exprs dims = n.dims(count);
+      dims.push_back(one);
+      TRY(const ValueId spread, n.reshape(count, std::move(dims)));
+      xs.push_back(spread);
+    }
+    TRY(y, n.map(n.dtype(total), xs, [](std::span<const Expr> p) {
+      const Expr count = max(p[1] * p[2], p[1].pool().real(1, p[1].dtype()));
+      return p[0] / ingot::cast(count, p[0].dtype());
+    }));
+  } else {
+    TRY(y, n.reduce(ReduceKind::max, read, {3, 4}, false));
+  }
+  TRY(const ValueId first, channels_first(n, y));
+  return only(n.cast(first, n.dtype(x)));
+}
+
+constexpr OpRow kRows[] = {
+    {"GridSample", 16, 2, 2, grid_sample},
+    {"RoiAlign", 10, 3, 3, roi_align},
+};
+
+}  // namespace
+
+std::span<const OpRow> sample_rows() {
+  return kRows;
+}
+
+}  // namespace ingot::onnx
