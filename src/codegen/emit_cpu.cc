@@ -503,6 +503,36 @@ std::string CpuExprWriter::text(Expr e) {
   return !vector && is_narrow_int(dtype) ? concat(cpu_type(dtype), value) : value;
 }
 
+void CpuExprWriter::lanes_loop(VarId var, const std::string& name, Expr extent,
+                               const std::string& extent_text, const std::function<void()>& body) {
+  const auto constant = extent.as_int();
+  const bool has_full = !constant || *constant >= 4;
+  const bool has_rest = !constant || *constant % kMostLanes != 0;
+  if (has_full && !has_rest) {
+    out_.block(concat("for (i64 ", name, " = 0; ", name, " < ", extent_text, "; ", name, " += W)"),
+               [&] { in_lanes(var, "", body); });
+    return;
+  }
+  out_.line("i64 ", name, " = 0;");
+  if (has_full) {
+    out_.block(concat("for (; ", name, " + W <= ", extent_text, "; ", name, " += W)"),
+               [&] { in_lanes(var, "", body); });
+  }
+  out_.block(concat("if (", name, " < ", extent_text, ")"), [&] {
+    const std::string rest = fresh("count");
+    out_.line("const i64 ", rest, " = ", extent_text, " - ", name, ";");
+    in_lanes(var, rest, body);
+  });
+}
+
+void CpuExprWriter::in_lanes(VarId var, std::string rest, const std::function<void()>& body) {
+  const auto scope = save();
+  enter_vector(var, std::move(rest));
+  body();
+  leave_vector();
+  restore(scope);
+}
+
 void CpuExprWriter::store(uint32_t number, Expr offset, Expr value, Expr predicate) {
   const Named& buffer = buffers_.at(number);
   // Storing rounds to f16 and bf16 itself.
@@ -666,40 +696,7 @@ class KernelWriter {
                  [&] { block(loop.body); });
       return;
     }
-    lanes_loop(loop.var, loop.extent, extent, [&] { block(loop.body); });
-  }
-
-  /// A loop in steps of W with an exact tail: `body` is written for full vectors and for the rest.
-  template <class Body>
-  void lanes_loop(VarId id, Expr extent, const std::string& extent_text, Body body) {
-    const std::string var = vars_.at(id);
-    const auto constant = extent.as_int();
-    const bool has_full = !constant || *constant >= 4;
-    const bool has_rest = !constant || *constant % 16 != 0;
-    if (has_full && !has_rest) {
-      out_.block(concat("for (i64 ", var, " = 0; ", var, " < ", extent_text, "; ", var, " += W)"),
-                 [&] { in_lanes(id, "", body); });
-      return;
-    }
-    out_.line("i64 ", var, " = 0;");
-    if (has_full) {
-      out_.block(concat("for (; ", var, " + W <= ", extent_text, "; ", var, " += W)"),
-                 [&] { in_lanes(id, "", body); });
-    }
-    out_.block(concat("if (", var, " < ", extent_text, ")"), [&] {
-      const std::string rest = exprs_.fresh("count");
-      out_.line("const i64 ", rest, " = ", extent_text, " - ", var, ";");
-      in_lanes(id, rest, body);
-    });
-  }
-
-  template <class Body>
-  void in_lanes(VarId id, std::string rest, Body body) {
-    const auto scope = exprs_.save();
-    exprs_.enter_vector(id, std::move(rest));
-    body();
-    exprs_.leave_vector();
-    exprs_.restore(scope);
+    exprs_.lanes_loop(loop.var, var, loop.extent, extent, [&] { block(loop.body); });
   }
 
   void statement(const ReduceLoop& loop) {
@@ -736,7 +733,7 @@ class KernelWriter {
       exprs_.restore(scope);
     };
     if (own_lanes) {
-      lanes_loop(loop.var, loop.extent, extent, gather);
+      exprs_.lanes_loop(loop.var, var, loop.extent, extent, gather);
     } else {
       out_.block(concat("for (i64 ", var, " = 0; ", var, " < ", extent, "; ++", var, ")"), gather);
     }

@@ -1,6 +1,7 @@
 // codegen/emit_cpu.h: loop nests as C++ on the CPU prelude.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,10 @@ class CpuExprWriter {
   std::string write(Expr expr);
   /// Text of an expression as a vector of W lanes.
   std::string write_lanes(Expr expr);
+  /// A loop over `var`, called `name`, in steps of W with an exact tail: `body` writes the
+  /// statements, once for full vectors and once for the rest.
+  void lanes_loop(VarId var, const std::string& name, Expr extent, const std::string& extent_text,
+                  const std::function<void()>& body);
   /// A store statement.
   void store(uint32_t buffer, Expr offset, Expr value, Expr predicate);
   /// Counts the uses in expressions that are about to be written together.
@@ -67,6 +72,7 @@ class CpuExprWriter {
     DType dtype = DType::f32;
     bool vector = false;
   };
+  void in_lanes(VarId var, std::string rest, const std::function<void()>& body);
   std::string text(Expr expr);
   std::string operand(Expr expr, bool vector);
   std::string literal(Expr expr);

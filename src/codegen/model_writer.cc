@@ -751,6 +751,7 @@ const std::vector<PreludeHeader>& prelude_headers() {
         "floormod("}},
       {"gemm.h", {"gemm(", "gemm_produced(", "ConvShape"}},
       {"conv.h", {"ConvShape"}},
+      {"winograd.h", {"winograd("}},
   };
   return headers;
 }

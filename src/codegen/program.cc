@@ -28,7 +28,7 @@ std::string kind_name(const Graph& body) {
     const std::string_view op = body.node(id).op.name();
     if (op == Constant::kName || op == "pointwise") continue;
     name = op;
-    if (op == "matmul" || op == "conv" || op == "softmax" || op == "attention") break;
+    if (op == "matmul" || op.starts_with("conv") || op == "softmax" || op == "attention") break;
   }
   return name;
 }

@@ -20,13 +20,15 @@ Result<Expr> output_channels(InferContext& ctx, const Conv& op) {
   }
   if (op.packed) {  // C7
     const auto width = w.back().as_int();
-    if (op.groups != 1 || !width || *width < 1 || op.columns < 0 || op.columns > kMaxDim) {
-      return invalid_argument("conv: expected packed w of one group with a constant width above 0 ",
-                              "and columns of 0 or more, got groups ", op.groups, ", columns ",
-                              op.columns, ", w ", to_text(ctx.tensor(1)));
+    if (!width || *width < 1 || op.columns < 0 || op.columns > kMaxDim ||
+        op.columns % op.groups != 0) {
+      return invalid_argument("conv: expected packed w with a constant width above 0 and columns ",
+                              "of 0 or more that groups divides, got groups ", op.groups,
+                              ", columns ", op.columns, ", w ", to_text(ctx.tensor(1)));
     }
+    const int64_t panels = op.groups * op.panels_per_group(*width);
     TRY_STATUS(expect_equal(ctx, Conv::kName, "panels of columns and panels of w",
-                            ctx.pool.integer((op.columns + *width - 1) / *width), w[0]));
+                            ctx.pool.integer(panels), w[0]));
   }
   const Expr oc = op.packed ? ctx.pool.integer(op.columns) : w.back();
   if (op.groups > 1 && (!c.as_int() || !oc.as_int() || *c.as_int() % op.groups != 0 ||
@@ -83,7 +85,8 @@ std::vector<Tensor> Conv::reference(const ReferenceContext& ctx) const {
   const auto kernel = std::span(w.dims()).subspan(first, spatial);
   for_each_index(y.dims(), [&](int64_t to, std::span<const int64_t> index) {
     const int64_t f = index.back();
-    const int64_t group = f / std::max<int64_t>(1, y.dims().back() / groups);
+    const int64_t filters = std::max<int64_t>(1, y.dims().back() / groups);
+    const int64_t group = f / filters, column = packed ? f % filters : f;
     DotProduct dot(y.dtype());
     for_each_index(kernel, [&](int64_t tap, std::span<const int64_t> t) {
       int64_t pixel = index[0];
@@ -92,10 +95,10 @@ std::vector<Tensor> Conv::reference(const ReferenceContext& ctx) const {
         if (at < 0 || at >= x.dims()[s + 1]) return;
         pixel = pixel * x.dims()[s + 1] + at;
       }
-      if (packed) tap += f / width * count_of(kernel);
+      if (packed) tap += (group * panels_per_group(width) + column / width) * count_of(kernel);
       for (int64_t c = 0; c < channels; ++c) {
         dot.add(x, pixel * x.dims().back() + group * channels + c, w,
-                (tap * channels + c) * width + f % width);
+                (tap * channels + c) * width + column % width);
       }
     });
     if (ctx.has(2)) dot.add(ctx.in[2], f);
@@ -112,8 +115,10 @@ Expr Conv::lower(Lowering& k, size_t, std::span<const Expr> index) const {
   const Expr channels = w[w.size() - 2];
   Exprs extents(w.begin() + (packed ? 1 : 0), w.begin() + (packed ? 1 : 0) + spatial);
   extents.push_back(channels);
-  const Expr first_channel =
-      groups == 1 ? k.integer(0) : floordiv(f, *w.back().as_int() / groups) * channels;
+  const int64_t filters = (packed ? columns : w.back().as_int().value_or(0)) / groups;
+  const Expr group = groups == 1 ? k.integer(0) : floordiv(f, std::max<int64_t>(1, filters));
+  const Expr column = groups == 1 ? f : f - group * filters;
+  const Expr first_channel = group * channels;
   const Expr sum = reduce_box(k, ReduceKind::sum, extents, [&](std::span<const Expr> tap) {
     Expr inside = k.pool().boolean(true);
     Exprs at = {index[0]};
@@ -123,8 +128,11 @@ Expr Conv::lower(Lowering& k, size_t, std::span<const Expr> index) const {
     }
     at.push_back(first_channel + tap.back());
     Exprs at_w(tap.begin(), tap.end());
-    at_w.push_back(packed ? floormod(f, w.back()) : f);
-    if (packed) at_w.insert(at_w.begin(), floordiv(f, w.back()));
+    at_w.push_back(packed ? floormod(column, w.back()) : f);
+    if (packed) {
+      const int64_t panels = panels_per_group(*w.back().as_int());
+      at_w.insert(at_w.begin(), group * panels + floordiv(column, w.back()));
+    }
     return k.load_if(inside, 0, at, k.constant(compute_dtype(x.dtype), 0)) * k.load(1, at_w);
   });
   return k.has(2) ? sum + k.load(2, std::array{f}) : sum;
@@ -132,11 +140,13 @@ Expr Conv::lower(Lowering& k, size_t, std::span<const Expr> index) const {
 
 Sample<Conv> Conv::sample(Random& rng, ExprPool& pool) {
   const int64_t spatial = rng.range(0, 2);
+  const bool depthwise = rng.chance(0.2);
+  const int64_t size = rng.range(0, 5);  // one of channels and filters is large at times
   Conv op;
-  op.groups = rng.chance(0.3) ? rng.range(1, 3) : 1;
-  op.packed = op.groups == 1 && rng.chance(0.3);
-  const int64_t channels = rng.range(0, 3);
-  const int64_t filters = op.groups * rng.range(1, 5);
+  op.groups = depthwise ? rng.range(2, 20) : rng.chance(0.3) ? rng.range(1, 3) : 1;
+  op.packed = !depthwise && rng.chance(0.5);
+  const int64_t channels = depthwise ? 1 : size == 0 ? rng.range(4, 20) : rng.range(0, 3);
+  const int64_t filters = depthwise ? 1 : size == 1 ? rng.range(16, 36) : rng.range(1, 5);
   std::vector<int64_t> x = {rng.range(0, 2)};
   std::vector<int64_t> w;
   for (int64_t s = 0; s < spatial; ++s) {
@@ -149,21 +159,29 @@ Sample<Conv> Conv::sample(Random& rng, ExprPool& pool) {
         (w.back() - 1) * op.dilations.back() + 1 - op.pads_begin.back() - op.pads_end.back();
     x.push_back(std::max<int64_t>(0, least) + rng.range(0, 4));
   }
+  if (rng.chance(0.2)) {  // a matrix product
+    op.strides.assign(op.strides.size(), 1);
+    op.pads_begin.assign(op.strides.size(), 0);
+    op.pads_end.assign(op.strides.size(), 0);
+    w.assign(w.size(), 1);
+  }
   x.push_back(op.groups * channels);
   w.push_back(channels);
   if (op.packed) {
-    op.columns = filters;
-    w.insert(w.begin(), (filters + 3) / 4);
-    w.push_back(4);
+    const int64_t width = rng.chance(0.3) ? 4 : (filters + 15) / 16 * 16;  // that of panels
+    op.columns = op.groups * filters;
+    w.insert(w.begin(), op.groups * ((filters + width - 1) / width));
+    w.push_back(width);
   } else {
-    w.push_back(filters);
+    w.push_back(op.groups * filters);
   }
-  const DType dtype = sample_number(rng);
+  const DType dtype = rng.chance(0.5) ? DType::f32 : sample_number(rng);
   Sample<Conv> sample{
       std::move(op),
       {TensorType{dtype, constant_dims(pool, x)}, TensorType{dtype, constant_dims(pool, w)}}};
   if (rng.chance(0.6)) {
-    sample.inputs.push_back(TensorType{dtype, constant_dims(pool, {filters})});
+    const int64_t columns = sample.op.groups * filters;
+    sample.inputs.push_back(TensorType{dtype, constant_dims(pool, {columns})});
   }
   return sample;
 }

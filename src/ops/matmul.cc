@@ -96,7 +96,8 @@ Expr MatMul::lower(Lowering& k, size_t, std::span<const Expr> index) const {
 
 Sample<MatMul> MatMul::sample(Random& rng, ExprPool& pool) {
   const DType dtype = sample_number(rng);
-  const auto size = sample_dims(rng, 3, 7);  // M, K, N
+  auto size = sample_dims(rng, 3, 7);  // M, K, N
+  if (rng.chance(0.2)) size[2] = rng.range(16, 140);
   auto a = sample_dims(rng, rng.range(0, 2), 3);
   std::vector<int64_t> b(a.begin() + rng.range(0, static_cast<int64_t>(a.size())), a.end());
   for (int64_t& dim : b) {
@@ -104,10 +105,11 @@ Sample<MatMul> MatMul::sample(Random& rng, ExprPool& pool) {
   }
   a.insert(a.end(), {size[0], size[1]});
   MatMul op;
-  if (rng.chance(0.3)) {
-    constexpr int64_t kWidth = 4;
+  if (rng.chance(0.4)) {
+    const int64_t panel = size[2] < 64 ? (size[2] + 15) / 16 * 16 : 64;
+    const int64_t width = rng.chance(0.3) || size[2] == 0 ? 4 : panel;
     op = {.packed = true, .columns = pool.integer(size[2])};
-    b.insert(b.end(), {(size[2] + kWidth - 1) / kWidth, size[1], kWidth});
+    b.insert(b.end(), {(size[2] + width - 1) / width, size[1], width});
   } else {
     b.insert(b.end(), {size[1], size[2]});
   }

@@ -13,8 +13,9 @@ namespace ingot {
 /// recomputation would cost more than reading it. Everything else is computed where it is read, so
 /// any DAG of pointwise and data-moving ops, with reductions in it, becomes one loop nest; and a
 /// matrix product or convolution takes the chain of pointwise ops, reshapes and transposes behind
-/// it as its epilogue. There is no list of fused combinations. Its parts can be switched off;
-/// without any, every op is a region.
+/// it as its epilogue, and as its prologue what only its left operand reads, reductions aside.
+/// There is no list of fused combinations. Its parts can be switched off; without any, every op is
+/// a region.
 void fuse(Graph& graph, const PassContext& context);
 std::vector<std::string_view> fuse_parts();
 

@@ -170,15 +170,17 @@ Result<std::vector<Tensor>> PlanBatch::run(size_t number, std::span<const Tensor
   for (const PlannedStep& step : plan.steps) {
     std::vector<void*> values;
     for (uint32_t operand : step.operands) values.push_back(address(operand));
-    alignas(64) static std::byte scratch[64];
+    const EmittedKernel& emitted = plan.kernels[step.kernel].emitted;
+    Guarded scratch(static_cast<size_t>(evaluate_dim(emitted.scratch_bytes, symbols)));
     artifact::KernelArgs args{values.data(), reinterpret_cast<const artifact::i64*>(symbols.data()),
-                              scratch};
-    const int64_t units = evaluate_dim(plan.kernels[step.kernel].emitted.units, symbols);
+                              scratch.data()};
+    const int64_t units = evaluate_dim(emitted.units, symbols);
     const auto kernel = reinterpret_cast<artifact::KernelFn>(kernels_[number][step.kernel]);
     for (int piece = pieces; piece-- > 0;) {
       const int64_t begin = units * piece / pieces, end = units * (piece + 1) / pieces;
       if (begin < end) kernel(args, begin, end);
     }
+    if (!scratch.intact()) return internal_error("scratch: written outside of its bounds");
   }
   for (size_t v = 0; v < memory.size(); ++v) {
     if (!memory[v].intact()) return internal_error("value ", v, ": written outside of its bounds");

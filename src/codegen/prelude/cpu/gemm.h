@@ -15,7 +15,8 @@
 //
 //   gemm(m_begin, m_end, panel_begin, panel_end, k, n, a, a_stride, b, epilogue[, initial])
 //     The work unit: rows [m_begin, m_end) of panels [panel_begin, panel_end). `a` and `b` point
-//     to row 0 and panel 0. k and n are Lit<...> or i64.
+//     to row 0 and panel 0. k is Lit<...> or i64; n too, or Columns<...>, which also says how wide
+//     the panels are if that is not panel_width(n).
 //   gemm_produced(m_begin, m_end, panel_begin, panel_end, k, n, produce, scratch, scratch_rows, b,
 //                 epilogue[, initial])
 //     The same with rows of A that exist nowhere yet: `produce(m, row)` writes A[m, 0..k) to
@@ -298,7 +299,18 @@ INGOT_TILE void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end
 }
 #endif
 
-/// Calls body with Lit<panel_width(n)>, whether n is known at compile time or not.
+/// A number of columns that is known when the kernel runs, in panels whose width is known before.
+template <i64 kWidth>
+struct Columns {
+  i64 count;
+  constexpr operator i64() const { return count; }
+};
+
+/// Calls body with the width of panels of n columns as a Lit.
+template <i64 kWidth, class Body>
+INGOT_FN void with_panel_width(Columns<kWidth>, Body&& body) {
+  body(Lit<kWidth>{});
+}
 template <i64 kN, class Body>
 INGOT_FN void with_panel_width(Lit<kN>, Body&& body) {
   body(Lit<panel_width(kN)>{});

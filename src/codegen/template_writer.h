@@ -1,0 +1,82 @@
+// codegen/template_writer.h: what kernels around the prelude's templates share: the function, its
+// operands and symbols, the generated epilogue and the generated prologue.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "codegen/emit_cpu.h"
+#include "codegen/emit_template.h"
+#include "passes/templates.h"
+
+namespace ingot {
+
+/// Rows of one work unit: a multiple of 6 and 12, so that tiles are full, and about 10 us of work
+/// for K = 256.
+inline constexpr int64_t kRowBlock = 96;
+/// Throughput that work is estimated with, in GFLOP/s: two thirds of a usual core.
+inline constexpr int64_t kGflops = 80;
+/// Bytes of produced rows that a unit keeps: they stay in the L2 beside a panel of weights.
+inline constexpr int64_t kProducedBytes = int64_t{512} << 10;
+
+/// `Lit<5>{}` for a constant, else the expression.
+std::string size_text(Expr dim);
+/// `Lit<5>{}` for a constant, else the number of columns with the width of their panels.
+std::string columns_text(Expr columns, Expr panel_width);
+
+/// Indices of the element number `flat` of a tensor of `dims`.
+Exprs delinearize(ExprPool& pool, Expr flat, std::span<const Expr> dims);
+
+/// Writes one kernel around a template node.
+class TemplateWriter {
+ public:
+  TemplateWriter(const Graph& body, NodeId node, BufferNames names);
+
+  const Node& node() const { return node_; }
+  ExprPool& pool() const { return pool_; }
+  Writer& out() { return out_; }
+  CpuExprWriter& exprs() { return exprs_; }
+  /// Types of the node's operands and result.
+  const TensorType& operand(size_t slot) const { return body_.tensor(node_.inputs[slot]); }
+  const TensorType& result() const { return body_.tensor(node_.outputs[0]); }
+
+  /// Whether operand 0 is computed here and not read from memory.
+  bool is_produced() const { return body_.value(node_.inputs[0]).producer.valid(); }
+  /// The name of an operand that lies in memory.
+  const std::string& operand_name(size_t slot);
+
+  /// The function `name` around `body`, with the buffers and symbols that it may use declared.
+  void write_function(std::string_view name, const std::function<void()>& body);
+
+  /// `const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 count) {...};` for the result's `index`
+  /// in terms of m and of `lane`, which is called n.
+  void write_epilogue(Exprs index, Expr lane);
+
+  /// Statements that store operand 0 at index [front.., lane, back..] for all of 0 <= lane < extent
+  /// to row[lane * stride + first], where `row` is in scope.
+  void write_row(Exprs front, Expr extent, Exprs back = {}, int64_t stride = 1, int64_t first = 0);
+
+  /// What an element of operand 0 costs with lanes along `axis`; 0 if it lies in memory.
+  double operations_of_operand(size_t axis);
+
+ private:
+  void declare_buffers();
+  void declare_symbols();
+  Exprs dims_of_region() const;
+  void write_segment(Expr value, Expr lane, Expr extent, int64_t begin, int64_t stride,
+                     int64_t first);
+
+  const Graph& body_;
+  const Node& node_;
+  Region region_;
+  ExprPool& pool_;
+  Writer out_;
+  CpuExprWriter exprs_;
+  BufferNames names_;
+};
+
+EmittedKernel emit_gemm(TemplateWriter& writer, std::string_view name);
+EmittedKernel emit_conv(TemplateWriter& writer, TemplateKind kind, std::string_view name);
+
+}  // namespace ingot
