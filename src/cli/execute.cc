@@ -58,6 +58,25 @@ Status check_dim_names(std::span<const InputPort> ports,
   return ok();
 }
 
+using Shapes = std::map<std::string, std::vector<std::optional<int64_t>>>;
+
+Status check_shapes(std::span<const InputPort> ports, const Shapes& shapes) {
+  for (const auto& [name, sizes] : shapes) {
+    const auto port = std::ranges::find(ports, name, &InputPort::name);
+    if (port == ports.end()) {
+      return invalid_argument("--input-shape ", name, ": the model has no input of that name");
+    }
+    bool fits = sizes.size() == port->dims.size();
+    for (size_t k = 0; fits && k < sizes.size(); ++k) {
+      fits = !sizes[k] || port->dims[k].first < 0 || port->dims[k].first == *sizes[k];
+    }
+    if (!fits) {
+      return invalid_argument("--input-shape ", name, ": the model wants ", shape_text(*port));
+    }
+  }
+  return ok();
+}
+
 Status check_input(const InputPort& port, const HostTensor& tensor) {
   bool fits = tensor.dtype == port.dtype && tensor.dims.size() == port.dims.size();
   for (size_t k = 0; fits && k < tensor.dims.size(); ++k) {
@@ -129,12 +148,15 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
   }
   TRY(const auto sizes, options.dims.values());
   TRY_STATUS(check_dim_names(ports, sizes));
+  TRY(const ImportOptions import, DimOptions{{}, options.dims.shapes}.parse());
+  TRY_STATUS(check_shapes(ports, import.shapes));
   for (const auto& [name, tensor] : given) {
     if (std::ranges::find(ports, name, &InputPort::name) == ports.end()) {
       return invalid_argument("input '", name, "': the model has no input of that name");
     }
   }
-  const bool at_random = options.seed.has_value() || (given.empty() && !sizes.empty());
+  const bool at_random =
+      options.seed.has_value() || (given.empty() && (!sizes.empty() || !import.shapes.empty()));
   Random random(options.seed.value_or(0));
   std::vector<HostTensor> tensors;
   for (const InputPort& port : ports) {
@@ -149,9 +171,14 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
     }
     std::vector<int64_t> dims;
     int64_t elements = 1;
+    const auto shape = import.shapes.find(port.name);
     for (const auto& [size, symbol] : port.dims) {
       const auto named = sizes.find(symbol);
-      dims.push_back(size >= 0 ? size : named != sizes.end() ? named->second : 1);
+      const auto wanted = shape != import.shapes.end() ? shape->second[dims.size()] : std::nullopt;
+      dims.push_back(size >= 0              ? size
+                     : wanted               ? *wanted
+                     : named != sizes.end() ? named->second
+                                            : 1);
       if (__builtin_mul_overflow(elements, dims.back(), &elements) ||
           elements > most_random_elements()) {
         return resource_exhausted("input '", port.name, "': its random values do not fit memory");

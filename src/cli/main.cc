@@ -1,4 +1,5 @@
 // cli/main.cc: the program `ingot`: its commands, errors and exit statuses.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -52,6 +53,16 @@ int finish_output(int status) {
   return report(system_error("stdout", "write", errno));
 }
 
+/// The first word that should be a command is one; other mistakes are the parser's to tell.
+Status check_command(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return ok();
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  if (std::ranges::find(names, argv[1]) != names.end()) return ok();
+  return invalid_argument("expected one of the commands ", join(names, ", "), ", got '", argv[1],
+                          "'");
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app("Casts trained networks into native code.", "ingot");
   app.require_subcommand(1);
@@ -65,6 +76,7 @@ int run_program(int argc, char** argv) {
     sub->footer(concat("Example:\n  ", command.example));
     runs.emplace_back(sub, command.setup(*sub));
   }
+  if (const Status known = check_command(argc, argv); !known) return report(known.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

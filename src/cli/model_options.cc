@@ -37,6 +37,10 @@ Result<int64_t> parse_size(std::string_view text, std::string_view option, const
   return *value;
 }
 
+Error given_twice(std::string_view option, const std::string& text) {
+  return invalid_argument(option, " ", text, ": its name is given twice");
+}
+
 Result<Range> parse_range(const std::string& text, const std::string& all) {
   const std::vector<std::string_view> parts = split(text, ',');
   const size_t dots = parts[0].find("..");
@@ -118,7 +122,7 @@ Result<ImportOptions> DimOptions::parse() const {
   for (const std::string& text : dims) {
     TRY(auto named, split_assignment(text, "--dim", kDimForm));
     TRY(const Range range, parse_range(named.second, text));
-    options.dims[named.first] = range;
+    if (!options.dims.emplace(named.first, range).second) return given_twice("--dim", text);
   }
   for (const std::string& text : shapes) {
     TRY(auto named, split_assignment(text, "--input-shape", "NAME=SIZE,SIZE,..."));
@@ -131,7 +135,9 @@ Result<ImportOptions> DimOptions::parse() const {
       TRY(const int64_t size, parse_size(part, "--input-shape", text));
       sizes.push_back(size);
     }
-    options.shapes[named.first] = std::move(sizes);
+    if (!options.shapes.emplace(named.first, std::move(sizes)).second) {
+      return given_twice("--input-shape", text);
+    }
   }
   return options;
 }
@@ -141,7 +147,7 @@ Result<std::map<std::string, int64_t>> DimOptions::values() const {
   for (const std::string& text : dims) {
     TRY(auto named, split_assignment(text, "--dim", "NAME=VALUE"));
     TRY(const int64_t value, parse_size(named.second, "--dim", text));
-    result[named.first] = value;
+    if (!result.emplace(named.first, value).second) return given_twice("--dim", text);
   }
   return result;
 }

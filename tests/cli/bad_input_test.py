@@ -493,6 +493,14 @@ class RunTime(ProgramTest):
         self.refuse(["batch", "5", "4"], "--input", f"x={self.x}")
         self.refuse(["batch", "5", "4"], "--random", "1", "--dim", "batch=5")
 
+    def test_shapes(self):
+        done = self.good("run", self.library, "--input-shape", "x=3,8", "--json")
+        self.assertEqual(done.json["outputs"][0]["shape"], [3, 4])
+        self.refuse(["--input-shape z", "no input"], "--input-shape", "z=3,8")
+        for shape in ("3,7", "3,8,1", "3"):
+            self.refuse(["--input-shape x", "f32[batch, 8]"], "--input-shape", f"x={shape}")
+        self.refuse(["batch", "5", "4"], "--input-shape", "x=5,8")
+
     def test_dims(self):
         self.refuse(["bacth", "they have batch"], "--dim", "bacth=2")
         self.refuse(["--dim", "batch=-1"], "--dim", "batch=-1")
@@ -519,7 +527,7 @@ class RunTime(ProgramTest):
 
     def test_options(self):
         self.bad(USAGE, ["--nonsense"], "run", self.library, "--nonsense")
-        self.bad(USAGE, ["subcommand"], "frobnicate")
+        self.bad(USAGE, ["compile, run", "'frobnicate'"], "frobnicate")
         self.bad(USAGE, ["subcommand"])
         self.bad(USAGE, ["-o"], "compile", self.model())
         for option, text in (("--dim", "batch=4..2"), ("--dim", "batch="), ("--dim", "=3"),
@@ -546,6 +554,10 @@ class RunTime(ProgramTest):
                          self.out)
         self.bad(USAGE, ["--disable-pass", "'fuse_reduction'"], "verify", self.model(), "--random",
                  "1", "--disable-pass", "fuse_reduction")
+        self.bad(USAGE, ["--dim batch=3", "twice"], "compile", self.model(), "-o",
+                 self.out / "other.so", "--dim", "batch=1..4", "--dim", "batch=3")
+        self.bad(USAGE, ["--dim batch=3", "twice"], "run", self.library, "--dim", "batch=2", "--dim",
+                 "batch=3")
         for option, text, parts in (("--dim", "nothing=3", ["'nothing'", "batch"]),
                                     ("--input-shape", "x=1,8,1", ["'x'", "2 dims", "3"]),
                                     ("--input-shape", "nothing=1", ["'nothing'"])):
