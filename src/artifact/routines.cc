@@ -80,4 +80,28 @@ extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor*) {
   return INGOT_OK;
 }
 
+extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs) {
+  const u32 axis = static_cast<u32>(args.attributes[0]);
+  const u32 parts = static_cast<u32>(args.attributes[1]);
+  if (args.allocate_outputs(args.run) == 0) return INGOT_RESOURCE_EXHAUSTED;
+  i64 outer = 1, row_bytes = 0;
+  for (u32 a = 0; a < axis; ++a) outer *= inputs[0].dims[a];
+  const auto part_bytes = [&](u32 p) {
+    i64 bytes = dtype_bits(inputs[p].dtype) / 8;
+    for (u32 a = axis; a < inputs[p].rank; ++a) bytes *= inputs[p].dims[a];
+    return bytes;
+  };
+  for (u32 p = 0; p < parts; ++p) row_bytes += part_bytes(p);
+  u8* column = static_cast<u8*>(args.values[parts]);
+  for (u32 p = 0; p < parts; ++p) {
+    const i64 bytes = part_bytes(p);
+    const u8* from = static_cast<const u8*>(args.values[p]);
+    for (i64 o = 0; o < outer && bytes > 0; ++o) {
+      memcpy(column + o * row_bytes, from + o * bytes, static_cast<size_t>(bytes));
+    }
+    column += bytes;
+  }
+  return INGOT_OK;
+}
+
 }  // namespace ingot::artifact

@@ -30,4 +30,7 @@ extern "C" int ingot_non_max_suppression(RoutineArgs& args, const RoutineTensor*
 /// Sets its one symbol to x, an i64, clamped to 2^31 - 1 either way, plus 2^31. y has no elements.
 extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor* inputs);
 
+/// The inputs one after the other along an axis. Attributes: axis, number of inputs.
+extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs);
+
 }  // namespace ingot::artifact

@@ -10,6 +10,8 @@ namespace {
 
 /// Enough for the offsets of tensors of rank 8; a proof that needs more is given up.
 constexpr int kMostSteps = 200;
+/// Longer sums, such as the dim of a concatenation of very many parts, are judged by ranges alone.
+constexpr size_t kMostTerms = 24;
 
 // Sums here are those of expand(): numbers without a width.
 Sum atom_sum(Expr atom) {
@@ -182,7 +184,7 @@ bool Prover::is_less(Expr a, Expr b) {
 bool Prover::prove(const Sum& sum) {
   if (sum.is_constant()) return sum.constant() >= 0;
   if (range(sum).lo >= 0) return true;
-  if (--steps_left_ < 0) return false;
+  if (--steps_left_ < 0 || sum.terms.size() > kMostTerms) return false;
   for (const Expr& atom : find_bounded_atoms(sum)) {
     if (prove_by_bounds_of(sum, atom)) return true;
     if (atom.kind() == ExprKind::index) return false;
@@ -208,6 +210,7 @@ bool Prover::prove_by_bounds_of(const Sum& sum, Expr atom) {
   }
   const bool rising = prove(slope);
   if (!rising && !prove(scale(slope, -1))) return false;
+  if (steps_left_ <= 0) return false;
   for (const Sum& bound : bounds(atom, !rising)) {
     const auto product = multiply_out(slope, bound);
     const auto least = product ? add_exactly(rest, *product) : std::nullopt;

@@ -39,6 +39,9 @@ std::vector<std::string_view> layout_parts();
 void fold_batch_norm(Graph& graph, const PassContext& context);
 std::vector<std::string_view> fold_batch_norm_parts();
 
+/// Makes concatenations of many parts copies.
+void copy_concats(Graph& graph, const PassContext& context);
+
 /// Gives matrix products and convolutions their right operand in panels.
 void pack_weights(Graph& graph, const PassContext& context);
 std::vector<std::string_view> pack_weights_parts();

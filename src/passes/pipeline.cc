@@ -38,6 +38,7 @@ constexpr std::array kPipeline = {
     Pass{"simplify", simplify, "after layout and folding, which leave literals and empty chains",
          simplify_parts},
     Pass{"merge_equal", cse, "once more: layout made copies"},
+    Pass{"copy_concats", copy_concats, "after all passes that move or merge concatenations"},
     Pass{"legalize", legalize,
          "after everything that can make an unsupported node vanish, before what fixes kernels"},
     Pass{"pack_weights", pack_weights,

@@ -9,6 +9,7 @@ outputs come from onnxruntime, or from NumPy where it does not know the old vers
 import pathlib
 import sys
 
+import control_cases
 import numpy as np
 import onnx
 import onnxruntime
@@ -305,7 +306,7 @@ def networks(cases):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (legacy, windows, elementwise, networks):
+    for part in (legacy, windows, elementwise, networks, control_cases.add):
         part(cases)
 
 

@@ -203,41 +203,81 @@ Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& input
                     {provenance(node, frame)});
 }
 
-/// The body of a loop whose carried values have these types, and whether its condition, if true
-/// before the first turn, stays true.
+/// A tensor that a Scan walks along an axis.
+struct Importer::ScanInput {
+  ValueId value;  // in the graph around
+  int64_t axis = 0;
+  bool backward = false;
+};
+
+/// A Loop's or Scan's subgraph. A Loop's takes the turn, the condition and the carried values and
+/// gives the condition first; a Scan's takes the carried values and one slice of each scan input.
+struct Importer::LoopForm {
+  const GraphProto& graph;
+  bool is_scan = false;
+  std::vector<ScanInput> scans = {};
+};
+
+/// The body of a loop, and whether its condition, if true before the first turn, stays true.
 struct Importer::LoopBody {
   GraphRef graph;
   bool endless = false;
 };
 
-Result<Importer::LoopBody> Importer::import_loop_body(const GraphProto& graph,
-                                                      const NodeProto& node, const Frame& frame,
+/// The slice of a scan input that belongs to this turn.
+Result<ValueId> Importer::build_slice(const ScanInput& scan, ValueId whole, ValueId turn) {
+  Builder b(graph_, "");
+  ValueId at = turn;
+  if (scan.backward) {
+    const Expr last = b.dim(whole, scan.axis) - 1;
+    TRY(at, b.map1(turn, [&](Expr t) { return last - t; }));
+  }
+  return b.gather(whole, at, scan.axis);
+}
+
+Result<Importer::LoopBody> Importer::import_loop_body(const LoopForm& form, const NodeProto& node,
+                                                      const Frame& frame,
                                                       std::span<const Capture> captures,
                                                       const Types& carried) {
+  Types scanned;
+  for (const ScanInput& scan : form.scans) scanned.push_back(graph_.type(scan.value));
   LoopBody result;
   ValueId condition;
   const auto enter = [&](Frame& body) -> Status {
     Builder b(graph_, "");
-    Types types = {TensorType{DType::i64, {}}, TensorType{DType::b8, {}}};
-    types.insert(types.end(), carried.begin(), carried.end());
-    for (size_t k = 0; k < types.size(); ++k) {
-      const ValueInfoProto& declared = graph.inputs[k];
-      ValueId value = graph_.add_input(std::string(declared.name), types[k]);
-      if (k == 1) condition = value;
-      if (k < ops::Loop::kHead && declared.type.has_shape && declared.type.dims.size() == 1) {
-        TRY(value, b.reshape(value, {b.integer(1)}));
+    ValueIds own = {graph_.add_input("turn", TensorType{DType::i64, {}}),
+                    graph_.add_input("condition", TensorType{DType::b8, {}})};
+    const ValueId turn = own[0];
+    condition = own[1];
+    for (size_t k = 0; k < carried.size(); ++k) {
+      own.push_back(graph_.add_input(concat("v", k), carried[k]));
+    }
+    for (size_t k = 0; k < scanned.size(); ++k) {
+      const ValueId whole = graph_.add_input(concat("scan", k), scanned[k]);
+      TRY(own.emplace_back(), build_slice(form.scans[k], whole, turn));
+    }
+    if (form.is_scan) own.erase(own.begin(), own.begin() + ops::Loop::kHead);
+    for (size_t k = 0; k < own.size(); ++k) {
+      const ValueInfoProto& declared = form.graph.inputs[k];
+      const bool listed = declared.type.has_shape && declared.type.dims.size() == 1;
+      if (!form.is_scan && k < ops::Loop::kHead && listed) {
+        TRY(own[k], b.reshape(own[k], {b.integer(1)}));
       }
-      TRY_STATUS(body.define(declared.name, value));
+      TRY_STATUS(body.define(declared.name, own[k]));
     }
     return ok();
   };
   const auto leave = [&](ValueIds& outputs) -> Status {
     Builder b(graph_, "");
-    TRY(outputs[0], as_scalar(b, outputs[0]));
+    if (form.is_scan) {
+      outputs.insert(outputs.begin(), condition);
+    } else {
+      TRY(outputs[0], as_scalar(b, outputs[0]));
+    }
     result.endless = is_true(graph_, outputs[0], condition);
     return ok();
   };
-  TRY(result.graph, import_body(graph, "body", node, frame, captures, enter, leave));
+  TRY(result.graph, import_body(form.graph, "body", node, frame, captures, enter, leave));
   return result;
 }
 
@@ -260,67 +300,136 @@ bool Importer::generalise(const Graph& body, Types& carried) {
   return changed;
 }
 
-Result<ValueIds> Importer::build_loop(const NodeProto& node, const ValueIds& inputs,
-                                      std::span<const AttributeProto* const> attributes,
-                                      Frame& frame) {
-  TRY(const GraphProto graph, read_body(attributes, "body"));
-  const size_t carried_count = std::max(inputs.size(), ops::Loop::kHead) - ops::Loop::kHead;
-  if (graph.inputs.size() != ops::Loop::kHead + carried_count ||
-      graph.outputs.size() < 1 + carried_count) {
-    return invalid_model("body: expected ", ops::Loop::kHead + carried_count,
-                         " inputs and at least ", 1 + carried_count, " outputs, got ",
-                         graph.inputs.size(), " and ", graph.outputs.size());
-  }
-  Builder b(graph_, provenance(node, frame));
-  ValueIds operands(ops::Loop::kHead);
-  Exprs trips;
-  const bool has_trips = !inputs.empty() && inputs[0].valid();
-  if (has_trips) {
-    if (!graph_.type(inputs[0]).is_tensor()) return unsupported(kBlocked);
-    if (const auto known = contents_->find(inputs[0]); known && known->size() == 1) trips = *known;
-    TRY(operands[0], as_scalar(b, inputs[0]));
-  } else {
-    operands[0] = graph_.add_constant(to_constant([] {
-                                        Tensor endless(DType::i64, {});
-                                        endless.set_integer(0, std::numeric_limits<int64_t>::max());
-                                        return endless;
-                                      }()),
-                                      "endless");
-  }
-  const bool has_condition = inputs.size() > 1 && inputs[1].valid();
-  if (has_condition) {
-    if (!graph_.type(inputs[1]).is_tensor()) return unsupported(kBlocked);
-    TRY(operands[1], as_scalar(b, inputs[1]));
-  } else {
-    TRY(operands[1], b.scalar(DType::b8, 1));
-  }
+/// The loop of trips, condition and carried values; `trips` are known from dims, or empty.
+Result<ValueIds> Importer::add_loop(const LoopForm& form, const NodeProto& node, const Frame& frame,
+                                    ValueIds operands, const Exprs& trips) {
   Types carried;
-  for (size_t k = ops::Loop::kHead; k < inputs.size(); ++k) {
-    if (!inputs[k].valid()) return invalid_model("input ", k, " is missing");
-    if (!graph_.type(inputs[k]).is_tensor()) {
-      return unsupported("a carried value of type ", shown_type(graph_.type(inputs[k])));
+  for (size_t k = ops::Loop::kHead; k < operands.size(); ++k) {
+    if (!operands[k].valid()) return invalid_model("a carried value is missing");
+    if (!graph_.type(operands[k]).is_tensor()) {
+      return unsupported("a carried value of type ", shown_type(graph_.type(operands[k])));
     }
-    operands.push_back(inputs[k]);
-    carried.push_back(graph_.type(inputs[k]));
+    carried.push_back(graph_.type(operands[k]));
   }
   TRY(const std::vector<Capture> captures, find_captures(node, frame));
   const ModelSummary summary = summary_;
   const auto counts = counts_;
-  TRY(LoopBody body, import_loop_body(graph, node, frame, captures, carried));
+  TRY(LoopBody body, import_loop_body(form, node, frame, captures, carried));
   while (generalise(*body.graph, carried)) {
     summary_ = summary;
     counts_ = counts;
-    TRY(body, import_loop_body(graph, node, frame, captures, carried));
+    TRY(body, import_loop_body(form, node, frame, captures, carried));
   }
-  const bool starts = !has_condition || is_true(graph_, operands[1], ValueId());
+  const bool starts = is_true(graph_, operands[1], ValueId());
+  for (const ScanInput& scan : form.scans) operands.push_back(scan.value);
   for (const ValueId input : captured_inputs(captures)) operands.push_back(input);
   ops::Loop loop;
   loop.body = body.graph;
-  loop.carried = static_cast<int64_t>(carried_count);
+  loop.carried = static_cast<int64_t>(carried.size());
   if (trips.size() == 1 && body.endless && starts) {
-    loop.trip_count = {max(trips[0], b.integer(0))};
+    loop.trip_count = {max(trips[0], graph_.pool().integer(0))};
   }
   return graph_.add(make_op(std::move(loop)), std::move(operands), {provenance(node, frame)});
+}
+
+Result<ValueIds> Importer::build_loop(const NodeProto& node, const ValueIds& inputs,
+                                      std::span<const AttributeProto* const> attributes,
+                                      Frame& frame) {
+  TRY(const GraphProto graph, read_body(attributes, "body"));
+  const size_t carried = std::max(inputs.size(), ops::Loop::kHead) - ops::Loop::kHead;
+  if (graph.inputs.size() != ops::Loop::kHead + carried || graph.outputs.size() < 1 + carried) {
+    return invalid_model("body: expected ", ops::Loop::kHead + carried, " inputs and at least ",
+                         1 + carried, " outputs, got ", graph.inputs.size(), " and ",
+                         graph.outputs.size());
+  }
+  for (size_t k = 0; k < std::min(inputs.size(), ops::Loop::kHead); ++k) {
+    if (inputs[k].valid() && !graph_.type(inputs[k]).is_tensor()) return unsupported(kBlocked);
+  }
+  Builder b(graph_, provenance(node, frame));
+  ValueIds operands(ops::Loop::kHead);
+  Exprs trips;
+  if (!inputs.empty() && inputs[0].valid()) {
+    if (const auto known = contents_->find(inputs[0]); known && known->size() == 1) trips = *known;
+    TRY(operands[0], as_scalar(b, inputs[0]));
+  } else {
+    Tensor endless(DType::i64, {});
+    endless.set_integer(0, std::numeric_limits<int64_t>::max());
+    operands[0] = graph_.add_constant(to_constant(endless), "endless");
+  }
+  if (inputs.size() > 1 && inputs[1].valid()) {
+    TRY(operands[1], as_scalar(b, inputs[1]));
+  } else {
+    TRY(operands[1], b.scalar(DType::b8, 1));
+  }
+  for (size_t k = ops::Loop::kHead; k < inputs.size(); ++k) operands.push_back(inputs[k]);
+  return add_loop({graph}, node, frame, std::move(operands), trips);
+}
+
+namespace {
+
+/// An attribute of one number per scan input or output; zeros if it is absent.
+Result<std::vector<int64_t>> scan_numbers(std::span<const AttributeProto* const> attributes,
+                                          std::string_view name, size_t count) {
+  const AttributeProto* attribute = find_attribute(attributes, name);
+  if (attribute == nullptr || attribute->ints.empty()) return std::vector<int64_t>(count, 0);
+  if (attribute->ints.size() == count) return attribute->ints;
+  return invalid_model("attribute '", name, "': expected ", count, " numbers, got ",
+                       attribute->ints.size());
+}
+
+}  // namespace
+
+Result<ValueIds> Importer::build_scan(const NodeProto& node, const ValueIds& inputs,
+                                      std::span<const AttributeProto* const> attributes,
+                                      Frame& frame) {
+  TRY(const GraphProto graph, read_body(attributes, "body"));
+  const AttributeProto* count = find_attribute(attributes, "num_scan_inputs");
+  const int64_t scan_count = count == nullptr ? 0 : count->i;
+  if (scan_count < 1 || scan_count > static_cast<int64_t>(inputs.size())) {
+    return invalid_model("attribute 'num_scan_inputs': expected 1..", inputs.size(), ", got ",
+                         scan_count);
+  }
+  const size_t carried = inputs.size() - static_cast<size_t>(scan_count);
+  if (graph.inputs.size() != inputs.size() || graph.outputs.size() < carried) {
+    return invalid_model("body: expected ", inputs.size(), " inputs and at least ", carried,
+                         " outputs, got ", graph.inputs.size(), " and ", graph.outputs.size());
+  }
+  const size_t stacked = graph.outputs.size() - carried;
+  const auto scans = static_cast<size_t>(scan_count);
+  TRY(const auto input_axes, scan_numbers(attributes, "scan_input_axes", scans));
+  TRY(const auto input_directions, scan_numbers(attributes, "scan_input_directions", scans));
+  TRY(const auto output_axes, scan_numbers(attributes, "scan_output_axes", stacked));
+  TRY(const auto output_directions, scan_numbers(attributes, "scan_output_directions", stacked));
+  Builder b(graph_, provenance(node, frame));
+  LoopForm form{graph, true};
+  Expr length;
+  for (size_t k = 0; k < scans; ++k) {
+    const ValueId value = inputs[carried + k];
+    if (!value.valid() || !graph_.type(value).is_tensor()) return unsupported(kBlocked);
+    TRY(const int64_t axis, normalize_axis(input_axes[k], b.rank(value)));
+    form.scans.push_back({value, axis, input_directions[k] != 0});
+    if (!length) length = b.dim(value, axis);
+    if (length != b.dim(value, axis)) {
+      graph_.assumptions().push_back(
+          {length, b.dim(value, axis), concat(provenance(node, frame), ": scan inputs' lengths")});
+    }
+  }
+  ValueIds operands(ops::Loop::kHead);
+  TRY(operands[0], b.scalar_of(length, DType::i64));
+  TRY(operands[1], b.scalar(DType::b8, 1));
+  for (size_t k = 0; k < carried; ++k) operands.push_back(inputs[k]);
+  TRY(ValueIds outputs, add_loop(form, node, frame, std::move(operands), {length}));
+  for (size_t k = 0; k < stacked; ++k) {
+    ValueId& y = outputs[carried + k];
+    if (output_directions[k] != 0) {
+      TRY(y, b.slice_axis(y, 0, length - 1, length, -1));
+    }
+    TRY(const int64_t axis, normalize_axis(output_axes[k], b.rank(y)));
+    std::vector<int64_t> order = Builder::all_axes(b.rank(y));
+    std::rotate(order.begin(), order.begin() + 1, order.begin() + axis + 1);
+    TRY(y, b.transpose(y, std::move(order)));
+  }
+  return outputs;
 }
 
 }  // namespace ingot::onnx

@@ -120,6 +120,8 @@ class Importer {
 
   // -- control flow --
   struct Capture;
+  struct ScanInput;
+  struct LoopForm;
   struct LoopBody;
   Result<std::vector<Capture>> find_captures(const NodeProto& node, const Frame& frame);
   Result<ValueId> build_capture(const Capture& capture);
@@ -129,12 +131,16 @@ class Importer {
                                std::span<const Capture> captures,
                                const std::function<Status(Frame& body)>& enter,
                                const std::function<Status(ValueIds& outputs)>& leave);
-  Result<LoopBody> import_loop_body(const GraphProto& graph, const NodeProto& node,
-                                    const Frame& frame, std::span<const Capture> captures,
-                                    const Types& carried);
+  Result<ValueId> build_slice(const ScanInput& scan, ValueId whole, ValueId turn);
+  Result<LoopBody> import_loop_body(const LoopForm& form, const NodeProto& node, const Frame& frame,
+                                    std::span<const Capture> captures, const Types& carried);
   bool generalise(const Graph& body, Types& carried);
   Result<ValueIds> build_if(const NodeProto& node, const ValueIds& inputs,
                             std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<ValueIds> add_loop(const LoopForm& form, const NodeProto& node, const Frame& frame,
+                            ValueIds operands, const Exprs& trips);
+  Result<ValueIds> build_scan(const NodeProto& node, const ValueIds& inputs,
+                              std::span<const AttributeProto* const> attributes, Frame& frame);
   Result<ValueIds> build_loop(const NodeProto& node, const ValueIds& inputs,
                               std::span<const AttributeProto* const> attributes, Frame& frame);
 

@@ -160,7 +160,8 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
   }
   if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
   if (node.op_type == "Loop") return build_loop(node, inputs, attributes, frame);
-  if (node.op_type == "Scan") return unsupported("scans over subgraphs cannot be compiled yet");
+  if (node.op_type == "Scan" && *opset >= 9) return build_scan(node, inputs, attributes, frame);
+  if (node.op_type == "Scan") return unsupported("scans with a batch dim, as before opset 9");
   const OpRow* row = find_row(node.op_type, *opset);
   if (row == nullptr) {
     const auto first = first_opset(node.op_type);

@@ -430,7 +430,73 @@ Result<ValueIds> space_to_depth(OpContext& n) {
   return only(n.reshape(turned, {d[0], d[1] * block * block, h, w}));
 }
 
+/// The first elements of each sequence in reverse order. Source: ONNX ReverseSequence-10.
+Result<ValueIds> reverse_sequence(OpContext& n) {
+  const ValueId x = n.in(0);
+  const int64_t rank = n.rank(x);
+  if (rank < 2 || n.rank(n.in(1)) != 1) {
+    return invalid_model("expected an input of rank 2 or more and a list of lengths");
+  }
+  TRY(const int64_t batch, n.attr_axis("batch_axis", rank, 1));
+  TRY(const int64_t time, n.attr_axis("time_axis", rank, 0));
+  if (batch == time) return invalid_model("batch_axis and time_axis are both ", time);
+  TRY(const ValueId lengths, n.cast(n.in(1), DType::i64));
+  // With time and batch in front, rows of a flat [T * B, ..] in another order.
+  std::vector<int64_t> order = {time, batch};
+  for (int64_t a = 0; a < rank; ++a) {
+    if (a != time && a != batch) order.push_back(a);
+  }
+  std::vector<int64_t> back(order.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
+  }
+  TRY(const ValueId front, n.transpose(x, std::move(order)));
+  const Exprs dims = n.dims(front);
+  TRY(const ValueId t, n.iota({dims[0], n.integer(1)}, 0));
+  TRY(const ValueId b, n.iota({dims[1]}, 0));
+  TRY(const ValueId row, n.map(DType::i64, {t, b, lengths}, [&](std::span<const Expr> p) {
+    const Expr turned = max(p[2] - 1 - p[0], n.integer(0));
+    return select(less(p[0], p[2]), turned, p[0]) * dims[1] + p[1];
+  }));
+  Exprs flat(dims.begin() + 1, dims.end());
+  flat[0] = dims[0] * dims[1];
+  TRY(const ValueId rows, n.reshape(front, std::move(flat)));
+  TRY(const ValueId y, n.gather(rows, row, 0));
+  return only(n.transpose(y, std::move(back)));
+}
+
+/// Cropped or padded with zeros on both sides, to the wanted sizes. Source: ONNX CenterCropPad-18.
+Result<ValueIds> center_crop_pad(OpContext& n) {
+  ValueId y = n.in(0);
+  const int64_t rank = n.rank(y);
+  std::vector<int64_t> axes = Builder::all_axes(rank);
+  if (n.has_attr("axes")) {
+    TRY(axes, n.attr_ints("axes"));
+    TRY(axes, front_axes(std::move(axes), rank));
+  }
+  TRY(const Exprs wanted, n.contents(1, "shape"));
+  if (wanted.size() != axes.size()) {
+    return invalid_model("input 'shape': expected ", axes.size(), " numbers, got ", wanted.size());
+  }
+  const Expr zero = n.integer(0);
+  Exprs begin(static_cast<size_t>(rank), zero), end = begin;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const Expr held = n.dim(y, axes[k]);
+    const Expr kept = min(held, wanted[k]);
+    const Expr missing = max(wanted[k] - held, zero);
+    TRY(y, n.slice_axis(y, axes[k], floordiv(held - kept, 2), kept));
+    const auto at = static_cast<size_t>(axes[k]);
+    begin[at] = floordiv(missing, 2);
+    end[at] = missing - begin[at];
+  }
+  TRY(y, n.pad(y, std::move(begin), std::move(end), "constant", ValueId()));
+  Exprs dims = n.dims(y);
+  for (size_t k = 0; k < axes.size(); ++k) dims[static_cast<size_t>(axes[k])] = wanted[k];
+  return only(n.reshape(y, std::move(dims)));
+}
+
 constexpr OpRow kRows[] = {
+    {"CenterCropPad", 18, 2, 2, center_crop_pad},
     {"Concat", 1, 1, kVariadic, concat<true>},
     {"Concat", 4, 1, kVariadic, concat<false>},
     {"DepthToSpace", 1, 1, 1, depth_to_space},
@@ -441,6 +507,7 @@ constexpr OpRow kRows[] = {
     {"Pad", 11, 2, 4, pad},
     {"Reshape", 1, 1, 1, reshape_attribute},
     {"Reshape", 5, 2, 2, reshape},
+    {"ReverseSequence", 10, 2, 2, reverse_sequence},
     {"Slice", 1, 1, 1, slice_attributes},
     {"Slice", 10, 3, 5, slice},
     {"SpaceToDepth", 1, 1, 1, space_to_depth},

@@ -198,7 +198,9 @@ INGOT_FN vf32 exp_shifted(vf32 x, i32 shift) {
   // e^r = 1 + r + r^2 g(r); exp: largest weighted error 0.056 * 2^-24
   const vf32 g = polynomial(r.rest, 0x1.fffffcp-2f, 0x1.55548cp-3f, 0x1.5558b8p-5f, 0x1.123e5ap-7f,
                             0x1.6a4da6p-10f);
-  return scale(1.0f + fma(r.rest * r.rest, g, r.rest), r.power + shift);
+  // What rounds to 0 becomes it here: an underflow in `scale` would cost a hundred cycles.
+  const vf32 significand = 1.0f + fma(r.rest * r.rest, g, r.rest);
+  return scale(select(less(x, splat<W>(-104.0f)), vf32{}, significand), r.power + shift);
 }
 INGOT_FN vf32 exp(vf32 x) {
   return exp_shifted(x, 0);
@@ -227,7 +229,9 @@ INGOT_FN vf32 exp2(vf32 x) {
   const vf32 f = inside - n.value;
   const vf32 g = polynomial(f, 0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6af72p-5f, 0x1.3b2ddap-7f,
                             0x1.5f0f74p-10f, 0x1.417a36p-13f);
-  return scale(fma(f, g, splat<W>(1.0f)), n.integer);
+  // As in exp: no underflow where the result is 0.
+  const vf32 significand = fma(f, g, splat<W>(1.0f));
+  return scale(select(less(x, splat<W>(-150.0f)), vf32{}, significand), n.integer);
 }
 
 /// 1 / (1 + e^-x), from e^-|x|, which never overflows.
