@@ -21,8 +21,8 @@
 #include "codegen/program.h"
 #include "codegen/weights_file.h"
 #include "ingot/ingot.h"
-#include "passes/fuse.h"
 #include "ops/control.h"
+#include "passes/fuse.h"
 #include "passes/split_prepare.h"
 
 namespace ingot {
