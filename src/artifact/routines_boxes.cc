@@ -38,8 +38,12 @@ struct Box {
   float area() const { return (y1 - y0) * (x1 - x0); }
 };
 
-float least(float a, float b) { return b < a ? b : a; }
-float greatest(float a, float b) { return a < b ? b : a; }
+inline float least(float a, float b) {
+  return b < a ? b : a;
+}
+inline float greatest(float a, float b) {
+  return a < b ? b : a;
+}
 
 Box box_at(const float* boxes, i64 number, bool centre) {
   const float* b = boxes + number * 4;
@@ -49,15 +53,76 @@ Box box_at(const float* boxes, i64 number, bool centre) {
   return {least(b[0], b[2]), least(b[1], b[3]), greatest(b[0], b[2]), greatest(b[1], b[3])};
 }
 
-// Whether the boxes share more of their union than the threshold.
-bool overlap(const Box& a, const Box& b, float threshold) {
-  const float height = least(a.y1, b.y1) - greatest(a.y0, b.y0);
-  const float width = least(a.x1, b.x1) - greatest(a.x0, b.x0);
-  if (!(height > 0) || !(width > 0)) return false;
-  const float common = height * width;
-  const float both = a.area() + b.area() - common;
-  return a.area() > 0 && b.area() > 0 && both > 0 && common / both > threshold;
-}
+// The boxes that a class has kept, each coordinate by itself so that many are compared at once.
+class Kept {
+ public:
+  ~Kept() { release(data_); }
+  Kept() = default;
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  void clear() {
+    count_ = 0;
+    if (capacity_ > 0) memset(data_, 0, static_cast<size_t>(kFields * capacity_) * sizeof(float));
+  }
+  bool add(const Box& box) {
+    if (count_ == capacity_ && !grow()) return false;
+    const float fields[kFields] = {box.y0, box.x0, box.y1, box.x1, box.area()};
+    for (i64 f = 0; f < kFields; ++f) data_[f * capacity_ + count_] = fields[f];
+    ++count_;
+    return true;
+  }
+  // Whether one of them shares more of its union with the box than the threshold.
+  bool cover(const Box& box, float threshold) const {
+    if (!(box.area() > 0)) return false;
+    for (i64 k = 0; k < count_; k += kLanes) {
+      if (cover_some(box, threshold, k)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr i64 kFields = 5, kLanes = 4;
+  typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
+  typedef i32 Ints __attribute__((vector_size(kLanes * sizeof(i32))));
+
+  Floats field(i64 number, i64 first) const {
+    Floats lanes;
+    memcpy(&lanes, data_ + number * capacity_ + first, sizeof lanes);
+    return lanes;
+  }
+  static Floats least_of(Floats a, float b) { return a < b ? a : Floats{} + b; }
+  static Floats greatest_of(Floats a, float b) { return a > b ? a : Floats{} + b; }
+
+  // Among kLanes boxes; behind the last there are boxes without an area.
+  bool cover_some(const Box& box, float threshold, i64 first) const {
+    const Floats height = least_of(field(2, first), box.y1) - greatest_of(field(0, first), box.y0);
+    const Floats width = least_of(field(3, first), box.x1) - greatest_of(field(1, first), box.x0);
+    const Floats area = field(4, first), common = height * width;
+    const Floats both = area + box.area() - common;
+    const Ints covered =
+        (height > 0) & (width > 0) & (area > 0) & (both > 0) & (common / both > threshold);
+    u64 parts[sizeof covered / sizeof(u64)];
+    memcpy(parts, &covered, sizeof covered);
+    return (parts[0] | parts[1]) != 0;
+  }
+  bool grow() {
+    const i64 wanted = max(2 * capacity_, 32 * kLanes);
+    auto* grown = allocate_array<float>(multiply_size(wanted, kFields));
+    if (grown == nullptr) return false;
+    for (i64 f = 0; f < kFields && count_ > 0; ++f) {
+      memcpy(grown + f * wanted, data_ + f * capacity_,
+             static_cast<size_t>(count_) * sizeof(float));
+    }
+    release(data_);
+    data_ = grown;
+    capacity_ = wanted;
+    return true;
+  }
+
+  float* data_ = nullptr;  // [kFields][capacity_]
+  i64 capacity_ = 0, count_ = 0;
+};
 
 // The candidates of one class as a heap, the best of them at the root; of equal scores the lower
 // number is better.
@@ -66,9 +131,7 @@ struct Heap {
   i64* items;
   i64 size;
 
-  bool better(i64 a, i64 b) const {
-    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-  }
+  bool better(i64 a, i64 b) const { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; }
   void sink(i64 root) const {
     const i64 moved = items[root];
     for (;;) {
@@ -103,6 +166,7 @@ extern "C" int ingot_non_max_suppression(RoutineArgs& args, const RoutineTensor*
   const float score_threshold = *static_cast<const float*>(args.values[4]);
   const bool centre = args.attributes[0] != 0;
   Scratch candidates, chosen;  // chosen: triples
+  Kept kept;
   i64 found = 0;
   if (!candidates.reserve(count)) return INGOT_RESOURCE_EXHAUSTED;
   for (i64 group = 0; group < batches * classes && most > 0; ++group) {
@@ -113,17 +177,13 @@ extern "C" int ingot_non_max_suppression(RoutineArgs& args, const RoutineTensor*
       if (heap.scores[i] > score_threshold) heap.items[heap.size++] = i;
     }
     heap.build();
+    kept.clear();
     const i64 first = found;
     while (heap.size > 0 && found - first < most) {
       const i64 number = heap.pop();
       const Box box = box_at(own_boxes, number, centre);
-      bool covered = false;
-      for (i64 k = first; k < found && !covered; ++k) {
-        covered = overlap(box, box_at(own_boxes, chosen.data()[3 * k + 2], centre),
-                          overlap_threshold);
-      }
-      if (covered) continue;
-      if (!chosen.reserve(3 * (found + 1))) return INGOT_RESOURCE_EXHAUSTED;
+      if (kept.cover(box, overlap_threshold)) continue;
+      if (!chosen.reserve(3 * (found + 1)) || !kept.add(box)) return INGOT_RESOURCE_EXHAUSTED;
       i64* triple = chosen.data() + 3 * found++;
       triple[0] = batch;
       triple[1] = group % classes;
@@ -132,7 +192,8 @@ extern "C" int ingot_non_max_suppression(RoutineArgs& args, const RoutineTensor*
   }
   args.symbols[args.first_symbol] = found;
   if (args.allocate_outputs(args.run) == 0) return INGOT_RESOURCE_EXHAUSTED;
-  if (found > 0) memcpy(args.values[5], chosen.data(), static_cast<size_t>(3 * found) * sizeof(i64));
+  if (found > 0)
+    memcpy(args.values[5], chosen.data(), static_cast<size_t>(3 * found) * sizeof(i64));
   return INGOT_OK;
 }
 

@@ -316,7 +316,9 @@ std::vector<std::vector<NodeId>> Graph::symbol_sources() const {
       if (!type(output).is_tensor()) continue;
       for (const Expr dim : tensor(output).dims) {
         if (!is_free_symbol(dim) || known.contains(dim.symbol().value)) continue;
-        definer.emplace(dim.symbol().value, NodeId(n));
+        // A node that was replaced may still stand beside the one in its place.
+        const auto [at, is_new] = definer.try_emplace(dim.symbol().value, NodeId(n));
+        if (!is_new && nodes_[at->second.value].dead) at->second = NodeId(n);
       }
     }
   }

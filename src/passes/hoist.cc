@@ -174,6 +174,7 @@ class Hoister {
       graph_.set_value_name((*outputs)[k], graph_.value(before[k]).name);
       graph_.replace_uses(before[k], (*outputs)[k]);
     }
+    graph_.remove_if_unused(id_);
   }
 
   Graph& graph_;
