@@ -140,10 +140,64 @@ std::string symbol_name(Expr symbol) {
 
 enum class DimOverflow : uint8_t { wraps, saturates };
 
+/// A floating-point expression inside a dimension, such as a size times a scale; `sub` writes its
+/// operands. Empty if there is no way to write it.
+template <class Sub>
+std::string real_dim(Expr e, Sub sub) {
+  const bool single = e.dtype() == DType::f32;
+  const auto call = [&](std::string_view function, int arguments) {
+    return concat("__builtin_", function, single ? "f(" : "(", sub(0),
+                  arguments > 1 ? concat(", ", sub(1)) : std::string(), ")");
+  };
+  const auto infix = [&](std::string_view sign) {
+    return concat("(", sub(0), " ", sign, " ", sub(1), ")");
+  };
+  switch (e.kind()) {
+    case ExprKind::constant:
+      return typed_literal(e.dtype(), *e.as_real(), 0);
+    case ExprKind::cast:
+      return concat(single ? "float(" : "double(", sub(0), ")");
+    case ExprKind::add:
+      return infix("+");
+    case ExprKind::sub:
+      return infix("-");
+    case ExprKind::mul:
+      return infix("*");
+    case ExprKind::div:
+      return infix("/");
+    case ExprKind::neg:
+      return concat("-(", sub(0), ")");
+    case ExprKind::select:
+      return concat("(", sub(0), " ? ", sub(1), " : ", sub(2), ")");
+    case ExprKind::min:
+      return call("fmin", 2);
+    case ExprKind::max:
+      return call("fmax", 2);
+    case ExprKind::abs:
+      return call("fabs", 1);
+    case ExprKind::floor:
+      return call("floor", 1);
+    case ExprKind::ceil:
+      return call("ceil", 1);
+    case ExprKind::trunc:
+      return call("trunc", 1);
+    case ExprKind::round:
+      return call("rint", 1);
+    case ExprKind::sqrt:
+      return call("sqrt", 1);
+    default:
+      return {};
+  }
+}
+
 /// A scalar integer expression; `leaf` writes loop variables.
 template <class Leaf>
 std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
   const auto sub = [&](int k) { return scalar_dim(e.operand(k), overflow, leaf); };
+  if (is_float(e.dtype())) {
+    std::string text = real_dim(e, sub);
+    return text.empty() ? leaf(e) : text;
+  }
   const auto positive = [&](int k) { return range_of(e.operand(k)).lo >= (k == 0 ? 0 : 1); };
   switch (e.kind()) {
     case ExprKind::constant:
@@ -170,6 +224,8 @@ std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
       }
       return concat(divide ? "floordiv" : "floormod", "(i64(", sub(0), "), i64(", sub(1), "))");
     }
+    case ExprKind::cast:
+      return concat("i64(", sub(0), ")");
     case ExprKind::neg:
       return concat("-(", sub(0), ")");
     case ExprKind::select:

@@ -13,6 +13,7 @@ import control_cases
 import numpy as np
 import onnx
 import onnxruntime
+import operator_cases
 from onnx import TensorProto, helper, numpy_helper
 
 RNG = np.random.default_rng(2026)
@@ -306,7 +307,7 @@ def networks(cases):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (legacy, windows, elementwise, networks, control_cases.add):
+    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add):
         part(cases)
 
 

@@ -27,7 +27,7 @@ std::vector<fs::path> cases_in(const fs::path& folder) {
 
 TEST(Generated, EveryCasePasses) {
   const auto folders = cases_in(INGOT_GENERATED_CASES);
-  EXPECT_GT(folders.size(), 150u);
+  EXPECT_GT(folders.size(), 250u);
   for (const fs::path& folder : folders) {
     const CaseResult result = run_case(folder);
     EXPECT_EQ(result.outcome, Outcome::passed) << folder.filename() << ": " << result.message;
@@ -35,8 +35,9 @@ TEST(Generated, EveryCasePasses) {
 }
 
 /// The interpreter divides in fp64, so that a quotient that is a tie in fp32 rounds the other way.
-const std::set<std::string> kTies = {"test_dynamicquantizelinear",
-                                     "test_dynamicquantizelinear_expanded"};
+const std::set<std::string> kTies = {"test_dynamicquantizelinear_expanded"};
+/// Expected values of 1e-7 that are the noise of a transform in fp32, and 0 in fp64.
+const std::set<std::string> kNoise = {"test_dft_inverse", "test_dft_inverse_opset19"};
 
 /// Runs one folder of ONNX's cases. `with_constants` are those that pass once inputs that are
 /// shapes, axes, bounds... have become constants.
@@ -46,7 +47,8 @@ void expect_counts(std::string_view folder, int least_passed, int least_with_con
     const CaseResult result = run_case(path);
     ++count[static_cast<size_t>(result.outcome)];
     if (result.outcome == Outcome::failed) {
-      EXPECT_TRUE(kTies.contains(path.filename().string()))
+      const std::string name = path.filename().string();
+      EXPECT_TRUE(kTies.contains(name) || kNoise.contains(name))
           << path.filename() << ": " << result.message;
     }
   }
@@ -59,7 +61,7 @@ void expect_counts(std::string_view folder, int least_passed, int least_with_con
 
 // Counts of onnx 1.22; they may only grow.
 TEST(OnnxCases, Node) {
-  expect_counts("node", 1061, 207);
+  expect_counts("node", 1445, 157);
 }
 TEST(OnnxCases, Simple) {
   expect_counts("simple", 3, 4);

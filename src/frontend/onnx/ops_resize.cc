@@ -39,7 +39,8 @@ struct Ratio {
   Expr den;
 };
 
-/// One axis that changes.
+/// One axis that changes. A region of interest, or a scale that is computed, leaves `scale` and
+/// `width` to what follows from the sizes.
 struct Axis {
   int64_t axis = 0;
   Expr in;
@@ -47,6 +48,7 @@ struct Axis {
   Ratio scale;
   Ratio width;        // scale * in; `out` is this without its fraction
   int64_t place = 0;  // among the axes that the roi speaks of
+  ValueId measured;   // the scale as a number [1], where it is known only at run time
 };
 
 /// A scale as the simplest fraction that has it as its nearest f32, or else up to 30 binary places
@@ -90,6 +92,34 @@ void reduce_to_lowest(Place& p) {
   p.c = pool.integer(*c / common);
 }
 
+/// The coordinates under a scale that is computed; `scale` then only has its rounded size.
+Result<ValueId> measured_place(OpContext& n, const Axis& x, const Options& o) {
+  TRY(const ValueId i, n.iota({x.out}, 0));
+  return n.map(DType::f64, {i, x.measured}, [&](std::span<const Expr> p) {
+    const auto wide = [](Expr e) { return ingot::cast(e, DType::f64); };
+    const auto real = [&](double value) { return n.number(DType::f64, value); };
+    const Expr at = wide(p[0]), scale = wide(p[1]), in = wide(x.in), half = real(0.5);
+    const Expr width = scale * in;
+    const Expr centred = (at + half) / scale - half;
+    switch (o.transform) {
+      case Transform::half_pixel:
+      case Transform::tf_crop_and_resize:
+        return centred;
+      case Transform::pytorch_half_pixel:
+        return select(equal(width, real(1)), real(0), centred);
+      case Transform::align_corners:
+        return select(equal(width, real(1)), real(0), at * (in - real(1)) / (width - real(1)));
+      case Transform::asymmetric:
+        return at / scale;
+      case Transform::half_pixel_symmetric:
+        return in * half * (real(1) - wide(x.out) / width) + centred;
+      case Transform::tf_half_pixel_for_nn:
+        return (at + half) / scale;
+    }
+    INGOT_UNREACHABLE();
+  });
+}
+
 /// Source: ONNX Resize-19, coordinate_transformation_mode; tf_half_pixel_for_nn from Resize-11.
 Result<Place> place_of(OpContext& n, const Axis& x, const Options& o) {
   const auto [num, den] = x.scale;
@@ -97,6 +127,10 @@ Result<Place> place_of(OpContext& n, const Axis& x, const Options& o) {
   const Expr one = n.integer(1);
   const Place half_pixel = {den * 2, den - num, num * 2, ValueId()};
   Place p;
+  if (x.measured.valid() && o.transform != Transform::tf_crop_and_resize) {
+    TRY(p.position, measured_place(n, x, o));
+    return p;
+  }
   switch (o.transform) {
     case Transform::half_pixel:
       p = half_pixel;
@@ -236,6 +270,31 @@ Expr kernel_at(const Options& o, Expr d) {
   return select(less_equal(r, real(1)), inner, select(less(r, real(2)), outer, real(0)));
 }
 
+/// The scale, or 1 if it is above: what the kernel of an antialiased axis is stretched by.
+Result<ValueId> shrinking(OpContext& n, const Axis& x, DType compute) {
+  const auto limited = [&](Expr e) { return min(e, n.pool().real(1, compute)); };
+  if (x.measured.valid()) {
+    return n.map(compute, {x.measured},
+                 [&](std::span<const Expr> p) { return limited(ingot::cast(p[0], compute)); });
+  }
+  return n.map(compute, {}, [&](std::span<const Expr>) {
+    return limited(ingot::cast(x.scale.num, compute) / ingot::cast(x.scale.den, compute));
+  });
+}
+
+/// The first of the taps begin .. 1 - begin that a stretched kernel reaches.
+Result<Expr> first_tap(OpContext& n, const Axis& x, ValueId shrink, int64_t reach) {
+  if (!x.measured.valid()) {
+    return floordiv(x.scale.den * -reach, min(x.scale.num, x.scale.den)) + 1;
+  }
+  TRY(const ValueId begin, n.map(DType::i64, {shrink}, [&](std::span<const Expr> p) {
+    const Expr whole = n.pool().real(static_cast<double>(-reach), p[0].dtype()) / p[0];
+    return ingot::cast(unary(ExprKind::floor, whole), DType::i64) + 1;
+  }));
+  TRY(const Exprs found, n.contents_of(begin, "scales"));
+  return min(found[0], n.integer(0));
+}
+
 /// A sum over all input elements within reach of the kernel, weights and positions as tables
 /// [out, taps]. With antialias the kernel grows as the scale shrinks.
 Result<ValueId> weighted(OpContext& n, ValueId v, const Axis& x, const Between& at,
@@ -243,9 +302,12 @@ Result<ValueId> weighted(OpContext& n, ValueId v, const Axis& x, const Between& 
   const DType compute = n.dtype(v);
   const int64_t reach = o.mode == Mode::linear ? 1 : 2;
   // Taps begin .. 1 - begin around the element before.
-  const Expr shrink = o.antialias ? min(x.scale.num, x.scale.den) : x.scale.den;
-  const Expr begin =
-      o.antialias ? floordiv(x.scale.den * -reach, shrink) + 1 : n.integer(1 - reach);
+  Expr begin = n.integer(1 - reach);
+  ValueId shrink;  // the scale, or 1 if it is above
+  if (o.antialias) {
+    TRY(shrink, shrinking(n, x, compute));
+    TRY(begin, first_tap(n, x, shrink, reach));
+  }
   const Expr taps = n.integer(2) - begin * 2;
   TRY(const ValueId tap, n.iota({n.integer(1), taps}, 1));
   TRY(const ValueId before, n.reshape(at.before, {x.out, n.integer(1)}));
@@ -253,9 +315,11 @@ Result<ValueId> weighted(OpContext& n, ValueId v, const Axis& x, const Between& 
   TRY(const ValueId index, n.map(DType::i64, {before, tap}, [&](std::span<const Expr> p) {
     return max(min(p[0] + begin + p[1], x.in - 1), n.integer(0));
   }));
-  TRY(ValueId weight, n.map(compute, {before, tap, fraction}, [&](std::span<const Expr> p) {
+  ValueIds xs = {before, tap, fraction};
+  if (shrink.valid()) xs.push_back(shrink);
+  TRY(ValueId weight, n.map(compute, xs, [&](std::span<const Expr> p) {
     Expr d = ingot::cast(begin + p[1], compute) - p[2];
-    if (o.antialias) d = d * ingot::cast(shrink, compute) / ingot::cast(x.scale.den, compute);
+    if (p.size() > 3) d = d * p[3];
     const Expr w = kernel_at(o, d);
     if (!o.exclude_outside) return w;
     const Expr j = p[0] + begin + p[1];
@@ -307,7 +371,7 @@ Result<ValueId> resize_axis(OpContext& n, ValueId v, const Axis& x, const Option
     const bool plain = o.mode == Mode::linear && !o.antialias && !o.exclude_outside;
     TRY(y, plain ? linear(n, v, x, at) : weighted(n, v, x, at, o));
   }
-  if (!p.position.valid()) return y;
+  if (o.transform != Transform::tf_crop_and_resize) return y;
   // Outside of the picture lies the extrapolation value.
   TRY(const ValueId position, along(n, p.position, x.axis, n.rank(y)));
   return n.map(n.dtype(y), {y, position}, [&](std::span<const Expr> e) {
@@ -341,7 +405,13 @@ Result<ValueId> resize_axes(OpContext& n, ValueId x, const std::vector<Axis>& ax
 
 /// The axis by a scale; `scale` is a constant, or a number that follows from dims.
 Result<Axis> axis_by_scale(OpContext& n, ValueId x, int64_t axis, ValueId scales, int64_t k) {
-  Axis a{.axis = axis, .in = n.dim(x, axis), .out = {}, .scale = {}, .width = {}, .place = k};
+  Axis a{.axis = axis,
+         .in = n.dim(x, axis),
+         .out = {},
+         .scale = {},
+         .width = {},
+         .place = k,
+         .measured = {}};
   if (const ConstantData* data = n.graph().constant(scales)) {
     const double scale = load_as_double(data->dtype, data->bytes.data(), static_cast<size_t>(k));
     if (!(scale > 0) || scale > 1e6) {
@@ -361,13 +431,20 @@ Result<Axis> axis_by_scale(OpContext& n, ValueId x, int64_t axis, ValueId scales
   TRY(const Exprs out, n.contents_of(size, "scales"));
   a.out = max(out[0], n.integer(0));
   a.scale = {a.out, a.in};
+  a.measured = one;
   a.width = {a.out, n.integer(1)};
   return a;
 }
 
 Axis axis_by_size(OpContext& n, ValueId x, int64_t axis, Expr size, int64_t k) {
   const Expr in = n.dim(x, axis);
-  return {axis, in, size, {size, in}, {size, n.integer(1)}, k};
+  return {.axis = axis,
+          .in = in,
+          .out = size,
+          .scale = {size, in},
+          .width = {size, n.integer(1)},
+          .place = k,
+          .measured = {}};
 }
 
 /// One scale for all axes: the smallest, or the largest, of those that the sizes ask for.

@@ -1,4 +1,5 @@
-// frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign.
+// frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign,
+// AffineGrid.
 //
 // A picture becomes rows of channels [N * places, C]; a place is a weighted sum of rows (Tap).
 #include <cmath>
@@ -65,6 +66,7 @@ Expr reflected(Expr v, Expr lo, Expr hi) {
 struct Grid {
   Padding padding = Padding::zeros;
   bool align_corners = false;
+  bool cubic = false;
   DType compute = DType::f32;
   Exprs sizes;      // spatial dims of x
   ValueIds places;  // per dim, coordinates [N, out..]
@@ -86,7 +88,8 @@ Result<ValueId> grid_coordinate(OpContext& n, ValueId grid, const Grid& g, size_
     if (round) v = unary(ExprKind::round, v);
     const Expr lo = g.align_corners ? real(0) : -half;
     const Expr hi = g.align_corners ? size - one : size - half;
-    if (g.padding == Padding::border) return min(max(v, real(0)), size - one);
+    // Between four neighbours it is them that are kept inside, as in PyTorch.
+    if (g.padding == Padding::border && !g.cubic) return min(max(v, real(0)), size - one);
     if (g.padding == Padding::reflection) {
       return select(logical_or(less(v, lo), less(hi, v)), reflected(v, lo, hi), v);
     }
@@ -107,8 +110,8 @@ Expr tap_weight(Expr fraction, int64_t offset, bool cubic) {
 }
 
 /// The tap at `offsets` from the elements before the coordinates.
-Result<Tap> grid_tap(OpContext& n, const Grid& g, const std::vector<int64_t>& offsets, bool nearest,
-                     bool cubic) {
+Result<Tap> grid_tap(OpContext& n, const Grid& g, const std::vector<int64_t>& offsets,
+                     bool nearest) {
   ValueIds xs = g.places;
   TRY(const ValueId batch, n.iota(n.dims(g.places[0]), 0));
   xs.push_back(batch);
@@ -137,7 +140,7 @@ Result<Tap> grid_tap(OpContext& n, const Grid& g, const std::vector<int64_t>& of
     Expr inside = n.pool().boolean(true);
     for (size_t k = 0; k < g.sizes.size(); ++k) {
       if (!nearest)
-        weight = weight * tap_weight(p[k] - unary(ExprKind::floor, p[k]), offsets[k], cubic);
+        weight = weight * tap_weight(p[k] - unary(ExprKind::floor, p[k]), offsets[k], g.cubic);
       const Expr at = element(p, k);
       inside = logical_and(inside, logical_and(less_equal(n.pool().real(0, g.compute), at),
                                                less(at, ingot::cast(g.sizes[k], g.compute))));
@@ -158,6 +161,7 @@ Result<ValueIds> grid_sample(OpContext& n) {
   TRY(const size_t padding, n.attr_choice("padding_mode", kPaddings, 0));
   const bool cubic = mode == 2 || mode == 3, nearest = mode == 4;
   Grid g;
+  g.cubic = cubic;
   g.padding = static_cast<Padding>(padding);
   TRY(g.align_corners, n.attr_flag("align_corners", false));
   g.compute = n.dtype(x) == DType::f64 ? DType::f64 : DType::f32;
@@ -175,7 +179,7 @@ Result<ValueIds> grid_sample(OpContext& n) {
   std::vector<Tap> taps;
   std::vector<int64_t> offsets(g.sizes.size(), first);
   for (bool more = true; more;) {
-    TRY(const Tap tap, grid_tap(n, g, offsets, nearest, cubic));
+    TRY(const Tap tap, grid_tap(n, g, offsets, nearest));
     taps.push_back(tap);
     more = false;
     for (size_t k = offsets.size(); k-- > 0 && !more;) {
@@ -349,7 +353,54 @@ Result<ValueIds> roi_align(OpContext& n) {
   return only(n.cast(first, n.dtype(x)));
 }
 
+// ---- AffineGrid ----
+
+/// The places of an output picture [N, C, size..] under theta [N, D, D + 1], as GridSample reads
+/// them. Source: ONNX AffineGrid-20.
+Result<ValueIds> affine_grid(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
+  const ValueId theta = n.in(0);
+  TRY(const bool align, n.attr_flag("align_corners", false));
+  TRY(const Exprs size, n.contents(1, "size"));
+  const auto count = static_cast<int64_t>(size.size()) - 2;
+  if (count < 1 || n.rank(theta) != 3 || !n.dim(theta, 1).is_int(count) ||
+      !n.dim(theta, 2).is_int(count + 1)) {
+    return invalid_model("expected theta [N, D, D + 1] and a size of D + 2 numbers");
+  }
+  const DType held = n.dtype(theta);
+  const DType compute = compute_dtype(held);
+  const auto real = [&](double value) { return n.pool().real(value, compute); };
+  // Homogeneous coordinates [places, D + 1], x first: from -1 to 1, then 1.
+  const Exprs spatial(size.begin() + 2, size.end());
+  Exprs column = spatial;
+  column.push_back(n.integer(1));
+  ValueIds columns;
+  for (int64_t k = count - 1; k >= 0; --k) {
+    TRY(const ValueId i, n.iota(column, k));
+    const Expr length = ingot::cast(spatial[static_cast<size_t>(k)], compute);
+    TRY(const ValueId place, n.map(compute, {i}, [&](std::span<const Expr> p) {
+      const Expr at = ingot::cast(p[0], compute);
+      if (align) return at * real(2) / (length - real(1)) - real(1);
+      return (at * real(2) + real(1)) / length - real(1);
+    }));
+    columns.push_back(place);
+  }
+  TRY(const ValueId ones, n.fill(compute, 1, column));
+  columns.push_back(ones);
+  TRY(const ValueId all, n.concat(std::move(columns), count));
+  TRY(const ValueId places, n.reshape(all, {n.count(spatial, 0, count), n.integer(count + 1)}));
+  TRY(const ValueId wide, n.cast(theta, compute));
+  TRY(const ValueId turned, n.transpose(wide, {0, 2, 1}));
+  TRY(const ValueId y, n.matmul(places, turned));
+  Exprs dims = {n.dim(theta, 0)};
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  dims.push_back(n.integer(count));
+  TRY(const ValueId grid, n.reshape(y, std::move(dims)));
+  return only(n.cast(grid, held));
+}
+
 constexpr OpRow kRows[] = {
+    {"AffineGrid", 20, 2, 2, affine_grid},
     {"GridSample", 16, 2, 2, grid_sample},
     {"RoiAlign", 10, 3, 3, roi_align},
 };

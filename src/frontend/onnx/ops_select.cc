@@ -1,6 +1,9 @@
-// frontend/onnx/ops_select.cc: choosing elements by their values: TopK, NonMaxSuppression,
-// Compress.
+// frontend/onnx/ops_select.cc: choosing elements by their values: TopK, NonMaxSuppression, Compress,
+// Unique.
+#include <limits>
+
 #include "frontend/onnx/ops.h"
+#include "frontend/onnx/positions.h"
 
 namespace ingot::onnx {
 namespace {
@@ -64,11 +67,96 @@ Result<ValueIds> compress(OpContext& n) {
   return only(n.gather(x, indices, axis));
 }
 
+// ---- Unique ----
+
+/// How many slices of x [n, m] come before each in lexicographic order; i64 [n]. Equal slices have
+/// equal ranks.
+Result<ValueId> ranks_of(OpContext& n, ValueId x) {
+  const Expr count = n.dim(x, 0), width = n.dim(x, 1);
+  TRY(const ValueId a, n.reshape(x, {count, n.integer(1), width}));
+  TRY(const ValueId b, n.reshape(x, {n.integer(1), count, width}));
+  // The first place where slices differ decides: 2 (width - place) + 1 if b comes first.
+  TRY(const ValueId place, n.iota({width}, 0));
+  TRY(const ValueId difference, n.map(DType::i64, {a, b, place}, [&](std::span<const Expr> p) {
+    const Expr weight = (width - p[2]) * 2;
+    return select(equal(p[0], p[1]), n.integer(0), select(less(p[1], p[0]), weight + 1, weight));
+  }));
+  TRY(const ValueId decided, n.reduce(ReduceKind::max, difference, {2}, false));
+  TRY(const ValueId before, n.map1(decided, [&](Expr e) {
+    return select(less(n.integer(0), e), floormod(e, 2), n.integer(0));
+  }));
+  return n.reduce(ReduceKind::sum, before, {1}, false);
+}
+
+/// Positions along the only axis of keys, in rising order, equal keys as they were.
+Result<ValueIds> sorted(OpContext& n, ValueId keys) {
+  return n.add_all("topk", {{"axis", int64_t{0}}, {"largest", false}, {"count", n.dim(keys, 0)}},
+                   {keys});
+}
+
+/// Different elements, or slices along an axis: them, where each was first, which each element is,
+/// and how often each occurs. Source: ONNX Unique-11.
+Result<ValueIds> unique(OpContext& n) {
+  TRY_STATUS(n.expect_numbers(0, 1));
+  ValueId x = n.in(0);
+  TRY(const bool in_order, n.attr_flag("sorted", true));
+  int64_t axis = 0;
+  ValueId keys;
+  if (n.has_attr("axis")) {
+    TRY(axis, n.attr_axis("axis", n.rank(x), 0));
+    std::vector<int64_t> order = {axis};
+    for (int64_t a = 0; a < n.rank(x); ++a) {
+      if (a != axis) order.push_back(a);
+    }
+    TRY(const ValueId front, n.transpose(x, std::move(order)));
+    TRY(const ValueId rows,
+        n.reshape(front, {n.dim(front, 0), n.count(n.dims(front), 1, n.rank(front))}));
+    TRY(keys, ranks_of(n, rows));
+  } else {
+    TRY(x, n.reshape(x, {n.count(n.dims(x), 0, n.rank(x))}));
+    keys = x;
+  }
+  const Expr count = n.dim(keys, 0);
+  TRY(const ValueIds order, sorted(n, keys));  // values, positions
+  TRY(const ValueId i, n.iota({count}, 0));
+  TRY(const ValueId previous, n.map1(i, [&](Expr e) { return max(e - 1, n.integer(0)); }));
+  TRY(const ValueId before, n.gather(order[0], previous, 0));
+  TRY(const ValueId starts, n.map(DType::b8, {order[0], before, i}, [&](std::span<const Expr> p) {
+    return logical_or(equal(p[2], n.integer(0)), logical_not(equal(p[0], p[1])));
+  }));
+  TRY(const ValueId found, n.add("nonzero", {}, {starts}));
+  const Expr groups = n.dim(found, 1);
+  TRY(const ValueId first, n.reshape(found, {groups}));  // of each group, in sorted order
+  TRY(ValueId indices, n.gather(order[1], first, 0));
+  // Which group the elements in sorted order belong to: groups begin at or before them.
+  TRY(const ValueId column, n.reshape(i, {count, n.integer(1)}));
+  TRY(const ValueId begun, n.map(DType::i64, {first, column}, [&](std::span<const Expr> p) {
+    return ingot::cast(less_equal(p[0], p[1]), DType::i64);
+  }));
+  TRY(const ValueId group_of, n.reduce(ReduceKind::sum, begun, {1}, false));
+  TRY(ValueId group, n.map1(group_of, [](Expr e) { return e - 1; }));
+  if (!in_order) {
+    // Groups by their first element instead.
+    TRY(const ValueIds by_place, sorted(n, indices));
+    TRY(const ValueId number, n.iota({groups}, 0));
+    TRY(const ValueId none, n.fill(DType::i64, 0, {groups}));
+    TRY(const ValueId place, scatter_rows(n, none, by_place[1], number, {}));
+    indices = by_place[0];
+    TRY(group, n.gather(place, group, 0));
+  }
+  TRY(const ValueId y, n.gather(x, indices, axis));
+  TRY(const ValueId zeros, n.fill(DType::i64, 0, {count}));
+  TRY(const ValueId inverse, scatter_rows(n, zeros, order[1], group, {}));
+  TRY(const ValueId none, n.fill(DType::i64, 0, {groups}));
+  TRY(const ValueId ones, n.fill(DType::i64, 1, {count}));
+  TRY(const ValueId counts, scatter_rows(n, none, group, ones, ReduceKind::sum));
+  return ValueIds{y, indices, inverse, counts};
+}
+
 constexpr OpRow kRows[] = {
-    {"Compress", 9, 2, 2, compress},
-    {"NonMaxSuppression", 10, 2, 5, non_max_suppression},
-    {"TopK", 1, 1, 1, top_k_1},
-    {"TopK", 10, 2, 2, top_k_10},
+    {"Compress", 9, 2, 2, compress}, {"NonMaxSuppression", 10, 2, 5, non_max_suppression},
+    {"TopK", 1, 1, 1, top_k_1},      {"TopK", 10, 2, 2, top_k_10},
+    {"Unique", 11, 1, 1, unique},
 };
 
 }  // namespace
