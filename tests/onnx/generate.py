@@ -78,6 +78,17 @@ class Cases:
             model.graph.output.extend(typed.graph.output)
         self.write(name, model, inputs, expected, external)
 
+    def contributed(self, name, node, inputs, constants):
+        """One node of onnxruntime's own domain."""
+        graph = helper.make_graph(
+            [node], name, [info(key, array) for key, array in inputs.items()],
+            [helper.make_empty_tensor_value_info(output) for output in node.output],
+            [numpy_helper.from_array(array, key) for key, array in constants.items()])
+        for output in graph.output:
+            output.type.tensor_type.elem_type = TensorProto.FLOAT
+        imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        self.write(name, helper.make_model(graph, opset_imports=imports, ir_version=8), inputs)
+
     def op(self, op_type, opset, inputs, constants=None, expected=None, tag="", outputs=1, **attrs):
         """One node. Arrays are inputs x0, x1, ... then the constants, in order; None is absent."""
         names, given, fixed = [], {}, {}

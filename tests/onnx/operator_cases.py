@@ -170,6 +170,23 @@ def boxes(cases):
     cases.op("NonMaxSuppression", 10, [b, scores], [ints(3)], tag="bare", center_point_box=1)
 
 
+def contributed(cases):
+    """Operators of onnxruntime's own domain."""
+    # One sequence: onnxruntime quantises the states of several in groups of its own.
+    steps, batch, size, hidden = 4, 1, 5, 3
+    x = normal(steps, batch, size)
+    for direction, d in (("forward", 1), ("bidirectional", 2)):
+        w = RNG.integers(-127, 128, (d, size, 4 * hidden)).astype(np.int8)
+        r = RNG.integers(-127, 128, (d, hidden, 4 * hidden)).astype(np.int8)
+        constants = {"w": w, "r": r, "b": normal(d, 8 * hidden),
+                     "ws": np.full(d, 0.01, np.float32), "wz": np.zeros(d, np.int8),
+                     "rs": np.full(d, 0.01, np.float32), "rz": np.zeros(d, np.int8)}
+        node = helper.make_node(
+            "DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"],
+            ["y", "h", "c"], domain="com.microsoft", direction=direction, hidden_size=hidden)
+        cases.contributed(f"DynamicQuantizeLSTM_{direction}", node, {"x": x}, constants)
+
+
 def add(cases):
-    for family in (resize, top_k, recurrent, einsum, indices, pictures, boxes):
+    for family in (contributed, resize, top_k, recurrent, einsum, indices, pictures, boxes):
         family(cases)

@@ -156,6 +156,8 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
     return build_custom(node, custom->second, inputs, attributes, frame);
   }
   if (!domain.empty()) {
+    const OpRow* row = find_row(concat(domain, ".", node.op_type), *opset);
+    if (row != nullptr) return build_row(node, *row, *opset, inputs, attributes, frame);
     return unsupported("operators of domain '", to_comment(domain), "' are not known");
   }
   if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
@@ -190,9 +192,9 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
                          row.max_inputs == row.min_inputs ? "" : " or more", " inputs at opset ",
                          opset, ", got ", inputs.size());
   }
-  OpContext context(graph_, provenance(node, frame),
-                    {&node, attributes, opset, row.since, inputs, source_, contents_.get(),
-                     &read_sizes_});
+  OpContext context(
+      graph_, provenance(node, frame),
+      {&node, attributes, opset, row.since, inputs, source_, contents_.get(), &read_sizes_});
   TRY(ValueIds outputs, row.build(context));
   for (size_t k = outputs.size(); k < node.outputs.size(); ++k) {
     if (!node.outputs[k].empty()) return unsupported("its output number ", k);

@@ -14,7 +14,8 @@ namespace ingot::onnx {
 inline constexpr size_t kVariadic = std::numeric_limits<size_t>::max();
 
 /// One meaning of an operator: valid from opset `since` until the next row of the same name.
-/// Versions that only widened the allowed types have no row of their own.
+/// Versions that only widened the allowed types have no row of their own. Operators of other
+/// domains have the domain in front: "com.microsoft.DynamicQuantizeLSTM".
 struct OpRow {
   std::string_view op_type;
   int64_t since;

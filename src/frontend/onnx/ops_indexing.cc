@@ -88,6 +88,41 @@ Result<ValueIds> nonzero(OpContext& n) {
   return only(n.add("nonzero", {}, {n.in(0)}));
 }
 
+/// The first elements of each sequence in reverse order. Source: ONNX ReverseSequence-10.
+Result<ValueIds> reverse_sequence(OpContext& n) {
+  const ValueId x = n.in(0);
+  const int64_t rank = n.rank(x);
+  if (rank < 2 || n.rank(n.in(1)) != 1) {
+    return invalid_model("expected an input of rank 2 or more and a list of lengths");
+  }
+  TRY(const int64_t batch, n.attr_axis("batch_axis", rank, 1));
+  TRY(const int64_t time, n.attr_axis("time_axis", rank, 0));
+  if (batch == time) return invalid_model("batch_axis and time_axis are both ", time);
+  TRY(const ValueId lengths, n.cast(n.in(1), DType::i64));
+  // With time and batch in front, rows of a flat [T * B, ..] in another order.
+  std::vector<int64_t> order = {time, batch};
+  for (int64_t a = 0; a < rank; ++a) {
+    if (a != time && a != batch) order.push_back(a);
+  }
+  std::vector<int64_t> back(order.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
+  }
+  TRY(const ValueId front, n.transpose(x, std::move(order)));
+  const Exprs dims = n.dims(front);
+  TRY(const ValueId t, n.iota({dims[0], n.integer(1)}, 0));
+  TRY(const ValueId b, n.iota({dims[1]}, 0));
+  TRY(const ValueId row, n.map(DType::i64, {t, b, lengths}, [&](std::span<const Expr> p) {
+    const Expr turned = max(p[2] - 1 - p[0], n.integer(0));
+    return select(less(p[0], p[2]), turned, p[0]) * dims[1] + p[1];
+  }));
+  Exprs flat(dims.begin() + 1, dims.end());
+  flat[0] = dims[0] * dims[1];
+  TRY(const ValueId rows, n.reshape(front, std::move(flat)));
+  TRY(const ValueId y, n.gather(rows, row, 0));
+  return only(n.transpose(y, std::move(back)));
+}
+
 // ---- storing by index ----
 
 /// The attribute 'reduction': how updates meet what is there.
@@ -155,6 +190,7 @@ constexpr OpRow kRows[] = {
     {"GatherND", 11, 2, 2, gather_nd},
     {"NonZero", 9, 1, 1, nonzero},
     {"OneHot", 9, 3, 3, one_hot},
+    {"ReverseSequence", 10, 2, 2, reverse_sequence},
     {"Scatter", 9, 3, 3, scatter_elements},
     {"ScatterElements", 11, 3, 3, scatter_elements},
     {"ScatterND", 11, 3, 3, scatter_nd},

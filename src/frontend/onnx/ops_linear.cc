@@ -306,10 +306,86 @@ Result<ValueIds> qlinear_conv(OpContext& n) {
   return only(requantized(n, acc, scale, n.in(7)));
 }
 
+// -- determinants: elimination, the largest element of a column in front --
+
+/// One step of elimination on m [B, k, k]: the pivot with its sign [B, 1, 1], and what is left of
+/// m, [B, k - 1, k - 1].
+struct Elimination {
+  ValueId pivot;
+  ValueId rest;
+};
+
+Result<Elimination> eliminate(OpContext& n, ValueId m, int64_t size) {
+  const DType dtype = n.dtype(m);
+  const Expr batch = n.dim(m, 0), one = n.integer(1);
+  const auto row_of = [&](ValueId x, int64_t first, int64_t count) {
+    return n.slice_axis(x, 1, n.integer(first), n.integer(count));
+  };
+  const auto column_of = [&](ValueId x, int64_t first, int64_t count) {
+    return n.slice_axis(x, 2, n.integer(first), n.integer(count));
+  };
+  TRY(const ValueId column, column_of(m, 0, 1));
+  TRY(const ValueId magnitude, n.map1(column, [](Expr e) { return unary(ExprKind::abs, e); }));
+  TRY(const ValueId largest,
+      n.add("arg_reduce", {{"axis", int64_t{1}}, {"keepdims", true}}, {magnitude}));  // [B, 1, 1]
+  TRY(const ValueId rows, n.reshape(m, {batch * size, n.integer(size)}));
+  TRY(const ValueId b, n.iota({batch, one}, 0));
+  TRY(const ValueId flat, n.reshape(largest, {batch, one}));
+  TRY(const ValueId at, n.map2(b, flat, [&](Expr i, Expr p) { return i * size + p; }));
+  TRY(const ValueId chosen, n.gather(rows, at, 0));  // [B, 1, k]
+  TRY(const ValueId head, column_of(chosen, 0, 1));
+  Elimination e;
+  TRY(e.pivot, n.map(dtype, {head, largest}, [&](std::span<const Expr> p) {
+    return select(equal(p[1], n.integer(0)), p[0], -p[0]);
+  }));
+  if (size == 1) return e;
+  // The chosen row and the first one change places.
+  TRY(const ValueId first, row_of(m, 0, 1));
+  TRY(const ValueId others, row_of(m, 1, size - 1));
+  TRY(const ValueId i, n.iota({n.integer(size - 1), one}, 0));
+  TRY(const ValueId swapped, n.map(dtype, {others, first, i, largest}, [](std::span<const Expr> p) {
+    return select(equal(p[2] + 1, p[3]), p[1], p[0]);
+  }));
+  TRY(const ValueId left, column_of(swapped, 0, 1));
+  TRY(const ValueId right, column_of(swapped, 1, size - 1));
+  TRY(const ValueId top, column_of(chosen, 1, size - 1));
+  TRY(e.rest, n.map(dtype, {right, left, head, top}, [&](std::span<const Expr> p) {
+    const Expr zero = n.number(dtype, 0);
+    const Expr factor = select(equal(p[2], zero), zero, p[1] / p[2]);
+    return p[0] - factor * p[3];
+  }));
+  return e;
+}
+
+Result<ValueIds> determinant(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
+  const ValueId x = n.in(0);
+  const int64_t rank = n.rank(x);
+  if (rank < 2) return invalid_model("expected matrices, got rank ", rank);
+  const auto size = n.dim(x, rank - 1).as_int();
+  constexpr int64_t kLargest = 32;  // a few nodes for each column
+  if (!size || !n.dim(x, rank - 2).is_int(*size) || *size > kLargest) {
+    return unsupported("determinants but of square matrices of a known size up to ", kLargest);
+  }
+  const Exprs outer(n.dims(x).begin(), n.dims(x).end() - 2);
+  TRY(ValueId m, n.cast(x, compute_dtype(n.dtype(x))));
+  TRY(m, n.reshape(m, {n.count(n.dims(x), 0, rank - 2), n.integer(*size), n.integer(*size)}));
+  TRY(ValueId y, n.fill(n.dtype(m), 1, {n.integer(1), n.integer(1), n.integer(1)}));
+  for (int64_t k = *size; k > 0; --k) {
+    TRY(const Elimination e, eliminate(n, m, k));
+    TRY(y, n.map2(y, e.pivot, [](Expr a, Expr b) { return a * b; }));
+    m = e.rest;
+  }
+  TRY(y, n.cast(y, n.dtype(x)));
+  if (*size == 0) return only(n.fill(n.dtype(x), 1, outer));
+  return only(n.reshape(y, outer));
+}
+
 constexpr OpRow kRows[] = {
     {"Conv", 1, 2, 3, conv},
     {"ConvInteger", 10, 2, 4, conv_integer},
     {"ConvTranspose", 1, 2, 3, conv_transpose},
+    {"Det", 11, 1, 1, determinant},
     {"Gemm", 1, 2, 3, gemm},
     {"MatMul", 1, 2, 2, matmul},
     {"MatMulInteger", 10, 2, 4, matmul_integer},

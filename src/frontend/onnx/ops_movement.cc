@@ -430,41 +430,6 @@ Result<ValueIds> space_to_depth(OpContext& n) {
   return only(n.reshape(turned, {d[0], d[1] * block * block, h, w}));
 }
 
-/// The first elements of each sequence in reverse order. Source: ONNX ReverseSequence-10.
-Result<ValueIds> reverse_sequence(OpContext& n) {
-  const ValueId x = n.in(0);
-  const int64_t rank = n.rank(x);
-  if (rank < 2 || n.rank(n.in(1)) != 1) {
-    return invalid_model("expected an input of rank 2 or more and a list of lengths");
-  }
-  TRY(const int64_t batch, n.attr_axis("batch_axis", rank, 1));
-  TRY(const int64_t time, n.attr_axis("time_axis", rank, 0));
-  if (batch == time) return invalid_model("batch_axis and time_axis are both ", time);
-  TRY(const ValueId lengths, n.cast(n.in(1), DType::i64));
-  // With time and batch in front, rows of a flat [T * B, ..] in another order.
-  std::vector<int64_t> order = {time, batch};
-  for (int64_t a = 0; a < rank; ++a) {
-    if (a != time && a != batch) order.push_back(a);
-  }
-  std::vector<int64_t> back(order.size());
-  for (size_t k = 0; k < order.size(); ++k) {
-    back[static_cast<size_t>(order[k])] = static_cast<int64_t>(k);
-  }
-  TRY(const ValueId front, n.transpose(x, std::move(order)));
-  const Exprs dims = n.dims(front);
-  TRY(const ValueId t, n.iota({dims[0], n.integer(1)}, 0));
-  TRY(const ValueId b, n.iota({dims[1]}, 0));
-  TRY(const ValueId row, n.map(DType::i64, {t, b, lengths}, [&](std::span<const Expr> p) {
-    const Expr turned = max(p[2] - 1 - p[0], n.integer(0));
-    return select(less(p[0], p[2]), turned, p[0]) * dims[1] + p[1];
-  }));
-  Exprs flat(dims.begin() + 1, dims.end());
-  flat[0] = dims[0] * dims[1];
-  TRY(const ValueId rows, n.reshape(front, std::move(flat)));
-  TRY(const ValueId y, n.gather(rows, row, 0));
-  return only(n.transpose(y, std::move(back)));
-}
-
 /// Cropped or padded with zeros on both sides, to the wanted sizes. Source: ONNX CenterCropPad-18.
 Result<ValueIds> center_crop_pad(OpContext& n) {
   ValueId y = n.in(0);
@@ -507,7 +472,6 @@ constexpr OpRow kRows[] = {
     {"Pad", 11, 2, 4, pad},
     {"Reshape", 1, 1, 1, reshape_attribute},
     {"Reshape", 5, 2, 2, reshape},
-    {"ReverseSequence", 10, 2, 2, reverse_sequence},
     {"Slice", 1, 1, 1, slice_attributes},
     {"Slice", 10, 3, 5, slice},
     {"SpaceToDepth", 1, 1, 1, space_to_depth},

@@ -2,10 +2,8 @@
 //
 // The products with the input are one matmul over all steps; the loop's body has the products with
 // the state and the gates. A reversed direction, and sequences that are shorter than the longest,
-// only change which step a turn reads (Steps).
-#include <array>
-
-#include "base/text.h"
+// only change which step a turn reads.
+#include "frontend/onnx/activation.h"
 #include "frontend/onnx/ops.h"
 #include "ops/control.h"
 
@@ -13,45 +11,6 @@ namespace ingot::onnx {
 namespace {
 
 enum class Cell : uint8_t { rnn, gru, lstm };
-
-/// An activation with its parameters. Source: ONNX LSTM-22.
-struct Activation {
-  std::string name;
-  double alpha = 0;
-  double beta = 0;
-
-  Expr operator()(Expr x) const;
-};
-
-Expr Activation::operator()(Expr x) const {
-  const auto real = [&](double value) { return x.pool().real(value, x.dtype()); };
-  const Expr zero = real(0), one = real(1);
-  if (name == "sigmoid") return unary(ExprKind::sigmoid, x);
-  if (name == "tanh") return tanh(x);
-  if (name == "relu") return max(x, zero);
-  if (name == "affine") return real(alpha) * x + real(beta);
-  if (name == "leakyrelu") return select(less(x, zero), real(alpha) * x, x);
-  if (name == "thresholdedrelu") return select(less(x, real(alpha)), zero, x);
-  if (name == "scaledtanh") return real(alpha) * tanh(real(beta) * x);
-  if (name == "hardsigmoid") return min(max(real(alpha) * x + real(beta), zero), one);
-  if (name == "elu") return select(less(x, zero), real(alpha) * (exp(x) - one), x);
-  if (name == "softsign") return x / (one + unary(ExprKind::abs, x));
-  return log(one + exp(x));  // softplus
-}
-
-struct Parameters {
-  std::string_view name;
-  bool has_alpha, has_beta;
-  double alpha, beta;
-};
-constexpr Parameters kActivations[] = {
-    {"sigmoid", false, false, 0, 0},     {"tanh", false, false, 0, 0},
-    {"relu", false, false, 0, 0},        {"affine", true, true, 1, 0},
-    {"leakyrelu", true, false, 0.01, 0}, {"thresholdedrelu", true, false, 1, 0},
-    {"scaledtanh", true, true, 1, 1},    {"hardsigmoid", true, true, 0.2, 0.5},
-    {"elu", true, false, 1, 0},          {"softsign", false, false, 0, 0},
-    {"softplus", false, false, 0, 0},
-};
 
 /// What the attributes say, and the inputs in the type of computation.
 struct Recurrent {
@@ -61,6 +20,7 @@ struct Recurrent {
   bool batch_first = false;
   bool reset_after = false;             // GRU, linear_before_reset
   bool input_forget = false;            // LSTM
+  bool quantized = false;               // DynamicQuantizeLSTM
   double clip = 0;                      // 0: none
   std::vector<Activation> activations;  // per direction, in the operator's order
   DType compute = DType::f32;
@@ -76,46 +36,23 @@ struct Recurrent {
   }
 };
 
-Result<std::vector<Activation>> read_activations(OpContext& n, const Recurrent& r) {
+/// The names of the activations that a cell has unless the model says otherwise.
+std::vector<std::string> usual_activations(const Recurrent& r) {
   std::vector<std::string> names;
-  if (n.has_attr("activations")) {
-    TRY(names, n.attr_texts("activations"));
+  for (int64_t d = 0; d < r.directions; ++d) {
+    if (r.cell != Cell::rnn) names.push_back("sigmoid");
+    names.push_back("tanh");
+    if (r.cell == Cell::lstm) names.push_back("tanh");
   }
-  if (names.empty()) {
-    for (int64_t d = 0; d < r.directions; ++d) {
-      if (r.cell == Cell::rnn) names.insert(names.end(), {"tanh"});
-      if (r.cell == Cell::gru) names.insert(names.end(), {"sigmoid", "tanh"});
-      if (r.cell == Cell::lstm) names.insert(names.end(), {"sigmoid", "tanh", "tanh"});
-    }
-  }
-  const size_t wanted = static_cast<size_t>(r.directions) * r.activation_count();
-  if (names.size() != wanted) {
-    return invalid_model("attribute 'activations': expected ", wanted, " names, got ",
-                         names.size());
-  }
-  TRY(const std::vector<double> alphas, n.attr_reals("activation_alpha"));
-  TRY(const std::vector<double> betas, n.attr_reals("activation_beta"));
-  size_t next_alpha = 0, next_beta = 0;
-  std::vector<Activation> found;
-  for (std::string& name : names) {
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const auto known = std::ranges::find(kActivations, name, &Parameters::name);
-    if (known == std::end(kActivations)) {
-      return invalid_model("attribute 'activations': '", to_comment(name), "' is not known");
-    }
-    Activation a{std::string(known->name), known->alpha, known->beta};
-    if (known->has_alpha && next_alpha < alphas.size()) a.alpha = alphas[next_alpha++];
-    if (known->has_beta && next_beta < betas.size()) a.beta = betas[next_beta++];
-    found.push_back(std::move(a));
-  }
-  return found;
+  return names;
 }
 
-Result<Recurrent> read_recurrent(OpContext& n, Cell cell) {
-  TRY_STATUS(n.expect_floats(0, 4));
+Result<Recurrent> read_recurrent(OpContext& n, Cell cell, bool quantized) {
+  TRY_STATUS(n.expect_floats(0, quantized ? 1 : 4));
   TRY_STATUS(n.expect_floats(5, 8));
   Recurrent r;
   r.cell = cell;
+  r.quantized = quantized;
   constexpr std::string_view kDirections[] = {"forward", "reverse", "bidirectional"};
   TRY(const size_t direction, n.attr_choice("direction", kDirections, 0));
   r.directions = direction == 2 ? 2 : 1;
@@ -128,9 +65,14 @@ Result<Recurrent> read_recurrent(OpContext& n, Cell cell) {
   if (cell == Cell::lstm) {
     TRY(r.input_forget, n.attr_flag("input_forget", false));
   }
-  TRY(r.activations, read_activations(n, r));
+  TRY(r.activations, read_activations(n, usual_activations(r)));
   n.has_attr("output_sequence");  // opset 1: whether Y is wanted, which the node's outputs tell
   const ValueId x = n.in(0);
+  if (quantized) {
+    for (size_t k = 8; k < 12; ++k) {
+      if (!n.has(k)) return invalid_model("a scale or zero point of the weights is missing");
+    }
+  }
   if (n.rank(x) != 3 || n.rank(n.in(1)) != 3 || n.rank(n.in(2)) != 3) {
     return invalid_model("expected X, W and R of rank 3, got ", n.rank(x), ", ", n.rank(n.in(1)),
                          " and ", n.rank(n.in(2)));
@@ -140,7 +82,7 @@ Result<Recurrent> read_recurrent(OpContext& n, Cell cell) {
       return invalid_model("expected weights of ", r.directions, " directions");
     }
   }
-  r.hidden = n.dim(n.in(2), 2);
+  r.hidden = n.dim(n.in(2), quantized ? 1 : 2);
   TRY(const int64_t declared, n.attr_int("hidden_size", -1));
   if (declared != -1 && r.hidden.as_int().value_or(declared) != declared) {
     return invalid_model("attribute 'hidden_size': expected ", *r.hidden.as_int(),
@@ -169,6 +111,49 @@ Result<ValueId> part(OpContext& n, const Recurrent& r, ValueId x, int64_t direct
   Exprs dims(n.dims(y).begin() + 1, n.dims(y).end());
   TRY(y, n.reshape(y, std::move(dims)));
   return n.slice_axis(y, 0, from, count);
+}
+
+/// What something is multiplied by: [K, N] of numbers, or of differences from a zero point with
+/// the scale of one.
+struct Weights {
+  ValueId matrix;
+  ValueId scale;  // f32 [] or [N]; or none
+};
+
+/// W or R of one direction. Quantised ones lie transposed already, with their scales and zero
+/// points from input `factors` on.
+Result<Weights> weights_of(OpContext& n, const Recurrent& r, size_t k, size_t factors,
+                           int64_t direction) {
+  Weights w;
+  if (!r.quantized) {
+    TRY(const ValueId rows, part(n, r, n.in(k), direction, n.integer(0), r.hidden * r.gates()));
+    TRY(w.matrix, n.transpose(rows, {1, 0}));
+    return w;
+  }
+  const auto of_direction = [&](ValueId x) -> Result<ValueId> {
+    TRY(const ValueId one, n.slice_axis(x, 0, n.integer(direction), n.integer(1)));
+    return n.reshape(one, Exprs(n.dims(one).begin() + 1, n.dims(one).end()));
+  };
+  TRY(const ValueId whole, of_direction(n.in(k)));
+  TRY(w.scale, of_direction(n.in(factors)));
+  TRY(const ValueId zero, of_direction(n.in(factors + 1)));
+  TRY(w.matrix, n.map(DType::i32, {whole, zero}, [](std::span<const Expr> p) {
+    return ingot::cast(p[0], DType::i32) - ingot::cast(p[1], DType::i32);
+  }));
+  return w;
+}
+
+/// x [.., K] times weights; for quantised ones x is quantised, too, by a scale of its own.
+Result<ValueId> product_of(Builder& b, ValueId x, const Weights& w) {
+  if (!w.scale.valid()) return b.matmul(x, w.matrix);
+  TRY(const ValueIds q, b.add_all("dynamic_quantize", {}, {x}));
+  TRY(const ValueId steps, b.map(DType::i32, {q[0], q[2]}, [](std::span<const Expr> p) {
+    return ingot::cast(p[0], DType::i32) - ingot::cast(p[1], DType::i32);
+  }));
+  TRY(const ValueId sums, b.matmul(steps, w.matrix));
+  return b.map(DType::f32, {sums, q[1], w.scale}, [](std::span<const Expr> p) {
+    return ingot::cast(p[0], DType::f32) * (p[1] * p[2]);
+  });
 }
 
 /// The state before the first step: [B, H].
@@ -226,7 +211,7 @@ class Direction {
   Builder b_;
   ValueId turn_;
   ValueId lengths_;    // inside
-  ValueId recurrent_;  // inside: R transposed, [H, gates * H]
+  Weights recurrent_;  // inside: R transposed, [H, gates * H]
   ValueIds outer_;     // operands of the loop
 };
 
@@ -265,7 +250,7 @@ Result<ValueId> Direction::peephole(size_t which) {
 }
 
 Result<ValueIds> Direction::rnn_cell(ValueId x, ValueId h) {
-  TRY(const ValueId product, b_.matmul(h, recurrent_));
+  TRY(const ValueId product, product_of(b_, h, recurrent_));
   TRY(const ValueId next, b_.map2(x, product, [&](Expr a, Expr p) { return activate(0, a + p); }));
   return ValueIds{next};
 }
@@ -281,7 +266,7 @@ Result<ValueIds> Direction::gru_cell(ValueId x, ValueId h) {
   ValueId z, reset, candidate;
   if (r_.reset_after) {
     // All three products at once; the bias of the candidate is reset, too.
-    TRY(ValueId product, b_.matmul(h, recurrent_));
+    TRY(ValueId product, product_of(b_, h, recurrent_));
     if (n_.has(3)) {
       TRY(const ValueId bias, part(n_, r_, n_.in(3), direction_, gate_rows(5), r_.hidden));
       const ValueId inner = capture("bias", bias);
@@ -296,14 +281,14 @@ Result<ValueIds> Direction::gru_cell(ValueId x, ValueId h) {
     TRY(reset, b_.map2(xs[1], forget, sum));
     TRY(candidate, b_.map2(candidate, reset, [](Expr p, Expr q) { return p * q; }));
   } else {
-    TRY(const ValueId both, b_.slice_axis(recurrent_, 1, b_.integer(0), gate_rows(2)));
+    TRY(const ValueId both, b_.slice_axis(recurrent_.matrix, 1, b_.integer(0), gate_rows(2)));
     TRY(const ValueId product, b_.matmul(h, both));
     TRY(const ValueId update, gate(product, 0));
     TRY(const ValueId forget, gate(product, 1));
     TRY(z, b_.map2(xs[0], update, sum));
     TRY(reset, b_.map2(xs[1], forget, sum));
     TRY(const ValueId kept, b_.map2(h, reset, [](Expr p, Expr q) { return p * q; }));
-    TRY(const ValueId last, b_.slice_axis(recurrent_, 1, gate_rows(2), r_.hidden));
+    TRY(const ValueId last, b_.slice_axis(recurrent_.matrix, 1, gate_rows(2), r_.hidden));
     TRY(candidate, b_.matmul(kept, last));
   }
   TRY(const ValueId next,
@@ -316,7 +301,7 @@ Result<ValueIds> Direction::gru_cell(ValueId x, ValueId h) {
 
 /// Source: ONNX LSTM-22. Gates i, o, f, c.
 Result<ValueIds> Direction::lstm_cell(ValueId x, ValueId h, ValueId c) {
-  TRY(const ValueId product, b_.matmul(h, recurrent_));
+  TRY(const ValueId product, product_of(b_, h, recurrent_));
   TRY(const ValueId sum, b_.map2(x, product, [](Expr a, Expr p) { return a + p; }));
   ValueIds gates;
   for (const int64_t k : {0, 1, 2, 3}) {
@@ -379,9 +364,8 @@ Result<ValueIds> Direction::run() {
   const Expr width = gate_rows(r_.gates());
   const Expr zero = n_.integer(0);
   // X times W, with the biases of both products where they only add up.
-  TRY(const ValueId w, part(n_, r_, n_.in(1), direction_, zero, width));
-  TRY(const ValueId w_t, n_.transpose(w, {1, 0}));
-  TRY(ValueId products, n_.matmul(r_.x, w_t));
+  TRY(const Weights w, weights_of(n_, r_, 1, 8, direction_));
+  TRY(ValueId products, product_of(n_, r_.x, w));
   if (n_.has(3)) {
     TRY(const ValueId of_x, part(n_, r_, n_.in(3), direction_, zero, width));
     TRY(ValueId of_h, part(n_, r_, n_.in(3), direction_, width, width));
@@ -393,8 +377,7 @@ Result<ValueIds> Direction::run() {
     TRY(products, n_.map(r_.compute, {products, of_x, of_h},
                          [](std::span<const Expr> p) { return p[0] + (p[1] + p[2]); }));
   }
-  TRY(const ValueId recurrent, part(n_, r_, n_.in(2), direction_, zero, width));
-  TRY(const ValueId recurrent_t, n_.transpose(recurrent, {1, 0}));
+  TRY(const Weights recurrent, weights_of(n_, r_, 2, 10, direction_));
   ValueIds states;
   for (const size_t k : {5, 6}) {
     if (k == 6 && r_.cell != Cell::lstm) continue;
@@ -408,7 +391,8 @@ Result<ValueIds> Direction::run() {
   const ValueId condition = capture("condition", yes);
   ValueIds before;
   for (const ValueId state : states) before.push_back(capture("state", state));
-  recurrent_ = capture("weights", recurrent_t);
+  recurrent_.matrix = capture("weights", recurrent.matrix);
+  if (recurrent.scale.valid()) recurrent_.scale = capture("scale", recurrent.scale);
   if (r_.lengths.valid()) lengths_ = capture("lengths", r_.lengths);
   TRY(const ValueId x, input_of_turn(capture("products", products)));
   TRY(ValueIds after, r_.cell == Cell::lstm  ? lstm_cell(x, before[0], before[1])
@@ -453,8 +437,8 @@ Result<ValueId> joined(OpContext& n, const ValueIds& parts, int64_t axis) {
   return n.cast(y, n.dtype(n.in(0)));
 }
 
-Result<ValueIds> recurrent(OpContext& n, Cell cell) {
-  TRY(const Recurrent r, read_recurrent(n, cell));
+Result<ValueIds> recurrent(OpContext& n, Cell cell, bool quantized = false) {
+  TRY(const Recurrent r, read_recurrent(n, cell, quantized));
   std::vector<ValueIds> parts(cell == Cell::lstm ? 3 : 2);
   for (int64_t d = 0; d < r.directions; ++d) {
     TRY(const ValueIds results, Direction(n, r, d).run());
@@ -488,10 +472,16 @@ Result<ValueIds> lstm(OpContext& n) {
   return recurrent(n, Cell::lstm);
 }
 
+/// Source: onnxruntime's ContribOperators.md. The products are of integers.
+Result<ValueIds> dynamic_quantize_lstm(OpContext& n) {
+  return recurrent(n, Cell::lstm, true);
+}
+
 constexpr OpRow kRows[] = {
     {"GRU", 1, 3, 6, gru},
     {"LSTM", 1, 3, 8, lstm},
     {"RNN", 1, 3, 6, rnn},
+    {"com.microsoft.DynamicQuantizeLSTM", 1, 3, 12, dynamic_quantize_lstm},
 };
 
 }  // namespace
