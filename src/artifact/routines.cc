@@ -81,7 +81,8 @@ extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor*) {
 }
 
 extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs) {
-  const u32 axis = static_cast<u32>(args.attributes[0]);
+  const i64 axis_given = args.attributes[0];
+  const u32 axis = static_cast<u32>(axis_given < 0 ? axis_given + inputs[0].rank : axis_given);
   const u32 parts = static_cast<u32>(args.attributes[1]);
   if (args.allocate_outputs(args.run) == 0) return INGOT_RESOURCE_EXHAUSTED;
   i64 outer = 1, row_bytes = 0;

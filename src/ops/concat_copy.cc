@@ -13,7 +13,8 @@ Result<Types> ConcatCopy::infer(InferContext& ctx) const {
   }
   TRY(Types types, Concat{axis}.infer(ctx));
   if (types[0].tensor.dtype == DType::str || bits(types[0].tensor.dtype) < 8) {  // C1
-    return unsupported(kName, ": elements of type ", types[0].tensor.dtype);
+    return invalid_argument(kName, ": expected elements of whole bytes, got ",
+                            types[0].tensor.dtype);
   }
   return types;
 }

@@ -1,6 +1,7 @@
 // ops/control.cc: what operators with bodies have in common.
 #include "ops/control.h"
 
+#include "base/text.h"
 #include "ir/graph.h"
 #include "ops/control_dims.h"
 
@@ -65,7 +66,7 @@ Expr DimJoiner::join(Expr a, Expr b) {
   if (a == b && is_known(a)) return a;
   const auto [at, is_new] = joined_.try_emplace(std::pair(a.id(), b.id()));
   if (is_new) {
-    at->second = ctx_.pool.fresh_symbol(op_, true);
+    at->second = ctx_.pool.fresh_symbol(concat(op_, "_dim"), true);
     const Range x = range_of(a), y = range_of(b);
     ctx_.pool.symbol_info(at->second.symbol()).range = {
         std::max<int64_t>(std::min(x.lo, y.lo), 0),

@@ -160,6 +160,7 @@ Sample<Conv> Conv::sample(Random& rng, ExprPool& pool) {
     x.push_back(std::max<int64_t>(0, least) + rng.range(0, 4));
   }
   if (rng.chance(0.2)) {  // a matrix product
+    for (size_t s = 1; s < x.size(); ++s) x[s] = std::max<int64_t>(x[s], 1);
     op.strides.assign(op.strides.size(), 1);
     op.pads_begin.assign(op.strides.size(), 0);
     op.pads_end.assign(op.strides.size(), 0);

@@ -38,7 +38,7 @@ TEST(TopK, Constraints) {
   EXPECT_EQ(infer_text(two, pool, {"str[3]"}),  // C1
             "topk: expected x of a float or integer type, got str");
   EXPECT_EQ(infer_text(TopK{.axis = 1, .count = two.count}, pool, {"f32[3]"}),  // C2
-            "topk: expected axis between -1 and 0, got 1");
+            "topk: expected an axis in [-1, 1), got 1");
   EXPECT_EQ(infer_text(two, pool, {"f32[1]"}),  // C3
             "topk: expected count not above 1, got 2");
 }
