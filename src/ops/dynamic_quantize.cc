@@ -45,7 +45,8 @@ std::vector<Tensor> DynamicQuantize::reference(const ReferenceContext& ctx) cons
     y.set_integer(k, saturated(std::nearbyint(step) + static_cast<float>(zero)));
   }
   Tensor scale_out = ctx.make_output(1);
-  scale_out.set_real(0, scale);
+  // As a result it is a number like others; what it is used for here is not.
+  scale_out.set_real(0, (static_cast<double>(high) - static_cast<double>(low)) / 255);
   Tensor zero_out = ctx.make_output(2);
   zero_out.set_integer(0, zero);
   return {std::move(y), std::move(scale_out), std::move(zero_out)};
