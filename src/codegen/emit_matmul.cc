@@ -100,15 +100,17 @@ class GemmWriter {
       panels = concat("group * ", each, ", min(i64(", all, "), (group + 1) * ", each, ")");
       if (groups_.is_int(1)) panels = concat("0, ", all);
     }
+    // Written first: offsets may need statements of their own in front of the call.
+    const std::string right = at_batch(1, 3);
+    const std::string left = w_.is_produced() ? std::string() : at_batch(0, 2);
     const std::string_view call = w_.is_produced() ? "gemm_produced" : "gemm";
     out.line(call, "(first * ", row_block_, ", m_end, ", panels, ", ", size_text(k_size_), ", ",
              columns_text(n_size_, width_), ",");
     if (w_.is_produced()) {
-      out.line("  produce, static_cast<f32*>(args.scratch), ", row_block_, ", ", at_batch(1, 3),
+      out.line("  produce, static_cast<f32*>(args.scratch), ", row_block_, ", ", right,
                ", epilogue);");
     } else {
-      out.line("  ", at_batch(0, 2), ", ", size_text(k_size_), ", ", at_batch(1, 3),
-               ", epilogue);");
+      out.line("  ", left, ", ", size_text(k_size_), ", ", right, ", epilogue);");
     }
   }
 

@@ -254,6 +254,18 @@ def networks(cases):
     cases.graph("mlp_external", mlp, {"x": normal(3, 8)}, weights, dims={"x": ["batch", 8]},
                 external=True)
 
+    # A step with a cache: products of two computed operands, both of symbolic sizes.
+    step = [node("Concat", ["past", "k"], ["keys"], axis=2),
+            node("Transpose", ["keys"], ["kt"], perm=[0, 1, 3, 2]),
+            node("MatMul", ["q", "kt"], ["scores"]), node("Mul", ["scores", "scale"], ["scaled"]),
+            node("Softmax", ["scaled"], ["weights"], axis=-1),
+            node("MatMul", ["weights", "keys"], ["y"])]
+    cases.graph("cached_step", step,
+                {"q": normal(2, 3, 4, 8), "past": normal(2, 3, 5, 8), "k": normal(2, 3, 4, 8)},
+                {"scale": np.array(0.35, np.float32)},
+                dims={"q": ["batch", 3, "step", 8], "past": ["batch", 3, "past", 8],
+                      "k": ["batch", 3, "step", 8]})
+
     cnn = [node("Conv", ["x", "w0", "b0"], ["c0"], pads=[1, 1, 1, 1]),
            node("BatchNormalization", ["c0", "s", "b", "m", "v"], ["n0"]),
            node("Relu", ["n0"], ["r0"]), node("Conv", ["r0", "w1"], ["c1"], pads=[1, 1, 1, 1]),
