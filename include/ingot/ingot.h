@@ -382,7 +382,7 @@ typedef struct ingot_model_api {
   ingot_status (*verify_weights)(const ingot_model* model);
 } ingot_model_api;
 
-/** The only symbol of a compiled model: its functions. Never null. */
+/** The only symbol of a compiled model; of a static libNAME.a it is ingot_model_v1_NAME(). */
 const ingot_model_api* ingot_model_v1(void);
 
 #ifdef __cplusplus

@@ -267,7 +267,7 @@ struct Weights {
   const u8* embedded;  // embedded: the bytes, aligned to 4096
   u64 bytes;
   const char* file_name;  // separate: beside the artefact
-  u64 hash[2];            // xxh3-128 of the bytes: {low, high}
+  const u64* hash;        // [2], xxh3-128 of the bytes: {low, high}; null without weights
   u64 embedded_bytes;     // stripped: so many first bytes of the weights are embedded all the same
 };
 

@@ -226,18 +226,7 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
   TRY_STATUS(add_custom_operators(operators, import, options));
   TRY(ImportedModel imported, import_model_with_summary(model, import));
   if (!imported.files.empty()) options.model_hash = to_text(hash_bytes(imported.files[0].bytes));
-  options.source_of = [&](const ConstantData& data) -> std::optional<ConstantSource> {
-    // Constants are slices of mapped files, so the address tells where the bytes lie.
-    for (const ModelFile& file : imported.files) {
-      const std::byte* first = file.bytes.data();
-      const std::byte* at = data.bytes.data();
-      if (std::less_equal<>()(first, at) &&
-          std::less_equal<>()(at + data.bytes.size(), first + file.bytes.size())) {
-        return ConstantSource{file.path, static_cast<uint64_t>(at - first)};
-      }
-    }
-    return std::nullopt;
-  };
+  options.source_of = [&](const ConstantData& data) { return find_source(imported.files, data); };
   Progress progress;
   options.progress = [&](std::string_view stage, double fraction) {
     progress.update(fraction, stage);

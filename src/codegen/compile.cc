@@ -1,11 +1,6 @@
 // codegen/compile.cc: the way from a graph to an artefact, stage by stage.
 #include "codegen/compile.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -18,9 +13,10 @@
 #include "base/threads.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_project.h"
+#include "codegen/jobs.h"
+#include "codegen/prepare_program.h"
 #include "codegen/program.h"
 #include "codegen/weights_file.h"
-#include "ingot/ingot.h"
 #include "ops/control.h"
 #include "passes/fuse.h"
 #include "passes/split_prepare.h"
@@ -37,74 +33,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Compiles many units at once.
-class Jobs {
- public:
-  void add(SourceFile source, CpuLevel level) { jobs_.push_back({std::move(source), level, {}}); }
-
-  /// Paths of the objects, in the order of add().
-  Result<std::vector<std::filesystem::path>> run(const ObjectBuilder& builder, int threads) {
-    std::vector<std::optional<Error>> errors(jobs_.size());
-    parallel_for_each(jobs_.size(), threads, [&](size_t k) {
-      auto object = builder.compile(jobs_[k].source, jobs_[k].level);
-      if (object) {
-        jobs_[k].object = *object;
-      } else {
-        errors[k] = object.error();
-      }
-    });
-    std::vector<std::filesystem::path> objects;
-    for (size_t k = 0; k < jobs_.size(); ++k) {
-      if (errors[k]) return *errors[k];
-      objects.push_back(jobs_[k].object);
-    }
-    return objects;
-  }
-
- private:
-  struct Job {
-    SourceFile source;
-    CpuLevel level;
-    std::filesystem::path object;
-  };
-  std::vector<Job> jobs_;
-};
-
-/// A library of ours that this process opened, and closes.
-class OpenLibrary {
- public:
-  static Result<OpenLibrary> open(const std::filesystem::path& path) {
-    OpenLibrary library;
-    library.handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library.handle_ == nullptr) return toolchain_error("preparing weights: ", ::dlerror());
-    const auto entry =
-        reinterpret_cast<const ingot_model_api* (*)()>(::dlsym(library.handle_, "ingot_model_v1"));
-    if (entry == nullptr) return internal_error("preparing weights: no entry point");
-    library.api_ = entry();
-    if (library.api_->open(nullptr, &library.model_) != INGOT_OK) {
-      return internal_error("preparing weights: ", library.api_->last_error());
-    }
-    return library;
-  }
-  OpenLibrary(OpenLibrary&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)),
-        api_(other.api_),
-        model_(std::exchange(other.model_, nullptr)) {}
-  OpenLibrary& operator=(OpenLibrary&&) = delete;
-  ~OpenLibrary() {
-    if (model_ != nullptr) api_->close(model_);
-    if (handle_ != nullptr) ::dlclose(handle_);
-  }
-  const ingot_model_api& api() const { return *api_; }
-  ingot_model* model() const { return model_; }
-
- private:
-  OpenLibrary() = default;
-  void* handle_ = nullptr;
-  const ingot_model_api* api_ = nullptr;
-  ingot_model* model_ = nullptr;
-};
-
 class Compilation {
  public:
   Compilation(Graph graph, std::filesystem::path output, const CompileOptions& options)
@@ -114,17 +42,18 @@ class Compilation {
         threads_(options.threads > 0 ? options.threads : available_cpus()) {}
 
   Result<CompileReport> run() {
-    const auto start = Clock::now();
     report_.output = output_;
     // What cannot be written is told before the work, not after it.
     if (options_.emit != EmitKind::source) TRY_STATUS(check_writable(output_));
     TRY(TempDir directory, TempDir::create());
     directory_ = directory.path();
+    temporary_.emplace(std::move(directory));
     TRY_STATUS(optimise());
     TRY_STATUS(plan());
+    TRY_STATUS(describe());
     TRY_STATUS(generate());
+    TRY_STATUS(write_weights());
     TRY_STATUS(finish());
-    report_.seconds.total = seconds_since(start);
     return std::move(report_);
   }
 
@@ -138,10 +67,11 @@ class Compilation {
     if (options_.progress) options_.progress(name, fraction);
   }
 
-  ObjectBuilder builder(std::string_view folder) const {
+  /// How to build in a folder of the compilation's own.
+  ObjectBuilder::Options build_in(std::string_view folder) const {
     const auto directory = directory_ / folder;
     std::filesystem::create_directories(directory);
-    return ObjectBuilder({options_.toolchain, directory, options_.cache, options_.cancel});
+    return {options_.toolchain, directory, options_.cache, options_.cancel};
   }
 
   // ---- passes ----
@@ -249,151 +179,7 @@ class Compilation {
     return to_text(sum);
   }
 
-  ModelDescription describe() const {
-    ModelDescription model;
-    model.name = main_.graph.name;
-    model.hash = options_.model_hash;
-    model.toolchain = options_.toolchain.version;
-    model.levels = options_.target.levels;
-    model.main = &main_;
-    model.metadata = main_.graph.metadata;
-    return model;
-  }
-
-  /// The preparation program as a library of its own, for this machine.
-  Result<std::filesystem::path> build_prepare() {
-    ModelDescription model;
-    model.name = "prepare";
-    model.toolchain = options_.toolchain.version;
-    model.levels = {host_level()};
-    model.main = &prepare_;
-    const int64_t bytes = place_constants(prepare_);
-    ObjectBuilder build = builder("prepare");
-    Jobs jobs;
-    for (SourceFile& file : write_kernels(prepare_, "prepare_", Tiles::linked)) {
-      jobs.add(std::move(file), host_level());
-    }
-    std::vector<std::filesystem::path> extra;
-    if (bytes > 0) {
-      const auto path = directory_ / "prepare.bin";
-      TRY(WeightsFile file, WeightsFile::create(path, static_cast<uint64_t>(bytes)));
-      for (const PlannedConstant& c : prepare_.constants) copy_constant(file, c);
-      model.weights = {WeightsKind::embedded, static_cast<uint64_t>(bytes), "", file.hash(), 0};
-      TRY(const auto object, build.embed(path));
-      extra.push_back(object);
-    }
-    jobs.add(write_model(model), CpuLevel::v1);
-    TRY(auto objects, jobs.run(build, std::max(threads_ / 2, 1)));
-    objects.insert(objects.end(), extra.begin(), extra.end());
-    const auto library = directory_ / "prepare.so";
-    TRY_STATUS(build.add_tiles({host_level()}, objects));
-    TRY_STATUS(build.link(objects, library));
-    return library;
-  }
-
-  /// A source project is complete by itself.
-  Tiles tiles() const {
-    return options_.emit == EmitKind::source ? Tiles::in_each_unit : Tiles::linked;
-  }
-
-  static void copy_constant(WeightsFile& file, const PlannedConstant& c) {
-    std::memcpy(file.data() + c.offset, c.data.bytes.data(), c.data.bytes.size());
-  }
-
-  /// Runs the preparation program into the weights.
-  Status run_prepare(const std::filesystem::path& library, WeightsFile& weights) {
-    TRY(const OpenLibrary prepare, OpenLibrary::open(library));
-    std::vector<std::vector<int64_t>> dims;
-    for (const ConstantData& c : split_->constants) dims.push_back(c.dims);
-    std::vector<ingot_tensor> inputs;
-    for (size_t k = 0; k < split_->constants.size(); ++k) {
-      const ConstantData& c = split_->constants[k];
-      ingot_tensor tensor = INGOT_INIT(ingot_tensor);
-      tensor.dtype = info(c.dtype).onnx;
-      tensor.rank = static_cast<int32_t>(dims[k].size());
-      tensor.dims = dims[k].data();
-      tensor.data = const_cast<std::byte*>(c.bytes.data());
-      inputs.push_back(tensor);
-    }
-    // Constants of a model file may lie at any address; kernels want them aligned to an element.
-    std::vector<std::vector<std::byte>> aligned;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      const auto address = reinterpret_cast<uintptr_t>(inputs[k].data);
-      if (address % 8 == 0) continue;
-      const auto bytes = split_->constants[k].bytes;
-      aligned.emplace_back(bytes.begin(), bytes.end());
-      inputs[k].data = aligned.back().data();
-    }
-    std::vector<ingot_tensor> outputs;
-    std::vector<std::vector<int64_t>> output_dims;
-    for (const GraphOutput& output : prepare_.graph.outputs()) {
-      output_dims.push_back(*static_dims(prepare_.graph.tensor(output.value)));
-    }
-    for (size_t k = 0; k < output_dims.size(); ++k) {
-      ingot_tensor tensor = INGOT_INIT(ingot_tensor);
-      tensor.dtype = info(prepare_.graph.tensor(prepare_.graph.outputs()[k].value).dtype).onnx;
-      tensor.rank = static_cast<int32_t>(output_dims[k].size());
-      tensor.dims = output_dims[k].data();
-      outputs.push_back(tensor);
-    }
-    for (const PlannedConstant& c : main_.constants) {
-      if (c.prepared >= 0) {
-        outputs[static_cast<size_t>(c.prepared)].data = weights.data() + c.offset;
-      }
-    }
-    const ingot_status status =
-        prepare.api().run(prepare.model(), inputs.data(), static_cast<uint32_t>(inputs.size()),
-                          outputs.data(), static_cast<uint32_t>(outputs.size()), nullptr);
-    if (status != INGOT_OK) {
-      return internal_error("preparing weights: ", prepare.api().last_error());
-    }
-    return ok();
-  }
-
-  // ---- toolchain ----
-
-  Status generate() {
-    const auto start = Clock::now();
-    stage("toolchain", 0.2);
-    std::filesystem::path prepare_library;
-    std::optional<Error> prepare_failed, main_failed;
-    std::vector<std::filesystem::path> objects;
-    kernel_sources_ = write_kernels(main_, "", tiles());
-    const bool emits_objects = options_.emit != EmitKind::source;
-    // The two halves compile side by side.
-    parallel_for_each(2, threads_, [&](size_t half) {
-      if (half == 0 && has_prepare_) {
-        auto built = build_prepare();
-        if (built) {
-          prepare_library = *built;
-        } else {
-          prepare_failed = built.error();
-        }
-      }
-      if (half == 1 && emits_objects) {
-        Jobs jobs;
-        for (CpuLevel level : options_.target.levels) {
-          for (const SourceFile& file : kernel_sources_) jobs.add(file, level);
-        }
-        auto made = jobs.run(builder("main"), has_prepare_ ? std::max(threads_ / 2, 1) : threads_);
-        if (made) {
-          objects = *made;
-        } else {
-          main_failed = made.error();
-        }
-      }
-    });
-    if (prepare_failed) return *prepare_failed;
-    if (main_failed) return *main_failed;
-    objects_ = std::move(objects);
-    report_.seconds.toolchain = seconds_since(start);
-
-    const auto before_weights = Clock::now();
-    stage("weights", 0.7);
-    TRY_STATUS(write_weights(prepare_library));
-    report_.seconds.write = seconds_since(before_weights);
-    return ok();
-  }
+  // ---- the model's description ----
 
   WeightsKind weights_kind() const {
     if (weight_bytes_ == 0) return WeightsKind::none;
@@ -416,24 +202,39 @@ class Compilation {
     return path;
   }
 
-  Status write_weights(const std::filesystem::path& prepare_library) {
-    weights_ = {};
-    weights_.kind = weights_kind();
-    weights_.bytes = weight_bytes_;
-    if (weights_.kind == WeightsKind::none) return ok();
-    report_.weight_bytes = weight_bytes_;
-    weights_path_ = directory_ / "weights.bin";
-    TRY(WeightsFile file, WeightsFile::create(weights_path_, weight_bytes_));
-    for (const PlannedConstant& c : main_.constants) {
-      if (c.prepared < 0) copy_constant(file, c);
+  /// Everything that model.cc says; the hash of the weights, known last, is not among it.
+  Status describe() {
+    const auto start = Clock::now();
+    model_.name = main_.graph.name;
+    model_.hash = options_.model_hash;
+    model_.toolchain = options_.toolchain.version;
+    model_.levels = options_.target.levels;
+    model_.main = &main_;
+    model_.metadata = main_.graph.metadata;
+    model_.weights.kind = weights_kind();
+    model_.weights.bytes = weight_bytes_;
+    if (model_.weights.kind == WeightsKind::separate) {
+      model_.weights.file_name = side_file().filename().string();
     }
-    if (has_prepare_) TRY_STATUS(run_prepare(prepare_library, file));
-    weights_.hash = file.hash();
-    if (weights_.kind == WeightsKind::separate) {
-      weights_.file_name = side_file().filename().string();
+    if (model_.weights.kind == WeightsKind::stripped) TRY_STATUS(strip());
+    keeps_prepare_ =
+        has_prepare_ && (options_.updatable || model_.weights.kind == WeightsKind::stripped);
+    if (keeps_prepare_) {
+      place_originals();
+      place_constants(prepare_);
+      model_.prepare = &prepare_;
+      describe_constants();
     }
-    if (weights_.kind == WeightsKind::stripped) TRY_STATUS(strip());
-    return ok();
+    if (model_.weights.kind != WeightsKind::none) report_.weight_bytes = model_.weights.bytes;
+    kernel_sources_ = write_kernels(main_, "", tiles());
+    if (keeps_prepare_) {
+      for (SourceFile& file : write_kernels(prepare_, "prepare_", tiles())) {
+        kernel_sources_.push_back(std::move(file));
+      }
+    }
+    model_source_ = write_model(model_);
+    report_.seconds.codegen += seconds_since(start);
+    return keep_sources();
   }
 
   /// Records where the original constants lie; the artefact prepares them again when it is opened.
@@ -450,10 +251,10 @@ class Compilation {
             "model's files");
       }
       const auto [at, fresh] =
-          files.try_emplace(source->file, static_cast<uint32_t>(sources_.size()));
+          files.try_emplace(source->file, static_cast<uint32_t>(model_.sources.size()));
       if (fresh) {
         TRY(const MappedFile mapped, MappedFile::open(source->file));
-        sources_.push_back(
+        model_.sources.push_back(
             {source->file.filename().string(), mapped.size_bytes(), hash_bytes(mapped.bytes())});
       }
       constant_sources_.push_back({at->second + 1, source->offset});
@@ -461,16 +262,20 @@ class Compilation {
     return ok();
   }
 
-  bool keeps_prepare() const {
-    return has_prepare_ && (options_.updatable || weights_.kind == WeightsKind::stripped);
+  /// Original constants travel behind the prepared ones, so that replacing one can prepare all
+  /// again.
+  void place_originals() {
+    if (!options_.updatable || model_.weights.kind == WeightsKind::stripped) return;
+    uint64_t end = weight_bytes_;
+    for (const ConstantData& c : split_->constants) {
+      original_offsets_.push_back(static_cast<int64_t>(end));
+      end = (end + c.bytes.size() + 63) / 64 * 64;
+    }
+    model_.weights.bytes = end;
   }
 
-  ModelDescription full_description() {
-    ModelDescription model = describe();
-    model.weights = weights_;
-    model.sources = sources_;
-    if (!keeps_prepare()) return model;
-    model.prepare = &prepare_;
+  /// Constants that may be replaced, or read again, under their original names.
+  void describe_constants() {
     for (size_t k = 0; k < split_->constants.size(); ++k) {
       const ConstantData& c = split_->constants[k];
       ModelConstant constant;
@@ -483,107 +288,77 @@ class Compilation {
         constant.source_file = constant_sources_[k].first;
         constant.source_offset = constant_sources_[k].second;
       }
-      if (options_.updatable && k < original_offsets_.size()) {
-        constant.offset = original_offsets_[k];
-      }
-      model.constants.push_back(std::move(constant));
+      if (k < original_offsets_.size()) constant.offset = original_offsets_[k];
+      model_.constants.push_back(std::move(constant));
     }
-    return model;
   }
 
-  /// Original constants travel behind the prepared ones, so that replacing one can prepare all
-  /// again.
-  Status append_originals() {
-    if (!options_.updatable || !has_prepare_ || weights_.kind == WeightsKind::stripped) return ok();
-    uint64_t end = weight_bytes_;
-    for (const ConstantData& c : split_->constants) {
-      original_offsets_.push_back(static_cast<int64_t>(end));
-      end = (end + c.bytes.size() + 63) / 64 * 64;
-    }
-    TRY(WeightsFile file, WeightsFile::extend(weights_path_, end));
-    for (size_t k = 0; k < split_->constants.size(); ++k) {
-      const auto bytes = split_->constants[k].bytes;
-      std::memcpy(file.data() + original_offsets_[k], bytes.data(), bytes.size());
-    }
-    weights_.bytes = end;
-    weights_.hash = file.hash();
-    report_.weight_bytes = end;
-    return ok();
+  /// A source project is complete by itself.
+  Tiles tiles() const {
+    return options_.emit == EmitKind::source ? Tiles::in_each_unit : Tiles::linked;
   }
 
-  Status finish() {
+  Status keep_sources() const {
+    if (options_.keep_source.empty()) return ok();
+    std::error_code failed;
+    std::filesystem::create_directories(options_.keep_source, failed);
+    for (const SourceFile& file : kernel_sources_) {
+      TRY_STATUS(write_atomically(options_.keep_source / file.name, file.text));
+    }
+    return write_atomically(options_.keep_source / model_source_.name, model_source_.text);
+  }
+
+  // ---- toolchain ----
+
+  /// Compiles the artefact's units and the preparation program side by side.
+  Status generate() {
     const auto start = Clock::now();
-    stage("link", 0.8);
-    TRY_STATUS(append_originals());
-    if (keeps_prepare()) place_constants(prepare_);
-    const ModelDescription model = full_description();
-    const SourceFile model_source = write_model(model);
-    std::vector<SourceFile> prepare_sources;
-    if (keeps_prepare()) prepare_sources = write_kernels(prepare_, "prepare_", tiles());
-    TRY_STATUS(keep_sources(model_source, prepare_sources));
-    if (options_.emit == EmitKind::source) {
-      if (!options_.custom_sources.empty() || !options_.custom_objects.empty()) {
-        return unsupported(
-            "--emit source: custom operators that are C functions are not written "
-            "into the project yet");
-      }
-      std::vector<SourceFile> all = kernel_sources_;
-      all.insert(all.end(), prepare_sources.begin(), prepare_sources.end());
-      TRY_STATUS(
-          write_project(output_, model, model_source, all, weights_path_, options_.toolchain));
-      report_.seconds.write += seconds_since(start);
-      return ok();
-    }
-    const ObjectBuilder build = builder("main");
-    TRY(const auto custom, custom_objects(build));
+    stage("toolchain", 0.2);
     Jobs jobs;
-    jobs.add(model_source, CpuLevel::v1);
-    for (CpuLevel level : options_.target.levels) {
-      for (const SourceFile& file : prepare_sources) jobs.add(file, level);
+    if (has_prepare_) {
+      TRY_STATUS(prepare_program_.emplace(prepare_, build_in("prepare")).add_jobs(jobs));
     }
-    TRY(auto objects, jobs.run(build, threads_));
-    objects.insert(objects.end(), objects_.begin(), objects_.end());
-    TRY_STATUS(build.add_tiles(options_.target.levels, objects));
-    objects.insert(objects.end(), custom.begin(), custom.end());
-    report_.seconds.toolchain += seconds_since(start);
-
-    const auto before_link = Clock::now();
-    for (const auto& object : objects) {
+    if (options_.emit != EmitKind::source) {
+      build_.emplace(build_in("main"));
+      TRY_STATUS(find_custom_objects());
+      const std::vector<CpuLevel>& levels = options_.target.levels;
+      objects_.resize(1 + levels.size() * kernel_sources_.size() + options_.custom_sources.size());
+      size_t next = 0;
+      add_unit(jobs, next++, model_source_, CpuLevel::v1, Effort::light);
+      for (CpuLevel level : levels) {
+        for (const SourceFile& file : kernel_sources_) {
+          add_unit(jobs, next++, file, level, Effort::full);
+        }
+      }
+      for (const SourceFile& file : options_.custom_sources) {
+        jobs.add(file.cost, [this, k = next++, &file]() -> Status {
+          TRY(objects_[k], build_->compile_c(file));
+          return ok();
+        });
+      }
+    }
+    TRY_STATUS(jobs.run(threads_));
+    for (const auto& object : objects_) {
       std::error_code ignored;
       report_.code_bytes += std::filesystem::file_size(object, ignored);
     }
-    if (weights_.kind == WeightsKind::embedded) {
-      TRY(const auto object, build.embed(weights_path_));
-      objects.push_back(object);
-    }
-    TRY(AtomicFile made, AtomicFile::create(output_));
-    // The linker runs in a folder of its own.
-    const auto target = std::filesystem::absolute(made.temporary_path());
-    if (options_.emit == EmitKind::static_library) {
-      TRY_STATUS(build.archive(objects, target));
-    } else {
-      TRY_STATUS(build.link(objects, target));
-    }
-    if (weights_.kind == WeightsKind::separate) {
-      TRY_STATUS(write_side_weights(side_file(), weights_path_, weights_.hash));
-    }
-    TRY_STATUS(made.commit());
-    if (options_.emit == EmitKind::static_library) TRY_STATUS(write_header(output_));
-    report_.seconds.write += seconds_since(before_link);
-    stage("done", 1);
+    report_.seconds.toolchain = seconds_since(start);
     return ok();
   }
 
-  /// What custom operators bring to the link.
-  Result<std::vector<std::filesystem::path>> custom_objects(const ObjectBuilder& build) const {
-    std::vector<std::filesystem::path> objects;
-    for (const SourceFile& source : options_.custom_sources) {
-      TRY(objects.emplace_back(), build.compile_c(source));
-    }
+  void add_unit(Jobs& jobs, size_t object, const SourceFile& file, CpuLevel level, Effort effort) {
+    jobs.add(file.cost, [this, object, &file, level, effort]() -> Status {
+      TRY(objects_[object], build_->compile(file, level, effort));
+      return ok();
+    });
+  }
+
+  /// Objects that custom operators bring to the link.
+  Status find_custom_objects() {
     for (const auto& object : options_.custom_objects) {
       std::error_code failed;
-      objects.push_back(std::filesystem::absolute(object, failed));
-      if (!std::filesystem::is_regular_file(objects.back(), failed)) {
+      custom_objects_.push_back(std::filesystem::absolute(object, failed));
+      if (!std::filesystem::is_regular_file(custom_objects_.back(), failed)) {
         return io_error("custom operators: ", object.string(), ": no such file");
       }
       if (options_.emit == EmitKind::static_library && object.extension() == ".a") {
@@ -591,45 +366,144 @@ class Compilation {
                            ": a static library takes objects in, no other library; link it beside");
       }
     }
-    return objects;
+    return ok();
   }
 
-  Status keep_sources(const SourceFile& model, const std::vector<SourceFile>& prepare) const {
-    if (options_.keep_source.empty()) return ok();
-    std::error_code failed;
-    std::filesystem::create_directories(options_.keep_source, failed);
-    for (const auto* files : {&kernel_sources_, &prepare}) {
-      for (const SourceFile& file : *files) {
-        TRY_STATUS(write_atomically(options_.keep_source / file.name, file.text));
-      }
+  // ---- weights ----
+
+  /// Fills the weights where they will lie: in the file beside the artefact if they are separate.
+  Status write_weights() {
+    const auto start = Clock::now();
+    stage("weights", 0.7);
+    ModelWeights& weights = model_.weights;
+    if (weights.kind == WeightsKind::none) return ok();
+    weights_path_ = directory_ / "weights.bin";
+    auto form = WeightsFile::Form::plain;
+    if (weights.kind == WeightsKind::separate && options_.emit != EmitKind::source) {
+      TRY(AtomicFile file, AtomicFile::create(side_file()));
+      side_file_.emplace(std::move(file));
+      weights_path_ = side_file_->temporary_path();
+      form = WeightsFile::Form::side;
     }
-    return write_atomically(options_.keep_source / model.name, model.text);
+    TRY(WeightsFile file, WeightsFile::create(weights_path_, weights.bytes, form));
+    for (const PlannedConstant& c : main_.constants) {
+      if (c.prepared < 0)
+        std::memcpy(file.data() + c.offset, c.data.bytes.data(), c.data.bytes.size());
+    }
+    if (has_prepare_) {
+      std::vector<std::byte*> outputs(prepare_.graph.outputs().size());
+      for (const PlannedConstant& c : main_.constants) {
+        if (c.prepared >= 0) outputs[static_cast<size_t>(c.prepared)] = file.data() + c.offset;
+      }
+      TRY_STATUS(prepare_program_->run(split_->constants, outputs));
+    }
+    for (size_t k = 0; k < original_offsets_.size(); ++k) {
+      const auto bytes = split_->constants[k].bytes;
+      std::memcpy(file.data() + original_offsets_[k], bytes.data(), bytes.size());
+    }
+    weights.hash = file.hash();
+    file.seal(weights.hash);
+    report_.seconds.write = seconds_since(start);
+    return ok();
+  }
+
+  // ---- the artefact ----
+
+  Status finish() {
+    const auto start = Clock::now();
+    stage("link", 0.8);
+    TRY_STATUS(options_.emit == EmitKind::source ? make_project() : make_library());
+    report_.seconds.write += seconds_since(start);
+    stage("done", 1);
+    return ok();
+  }
+
+  Status make_project() {
+    if (!options_.custom_sources.empty() || !options_.custom_objects.empty()) {
+      return unsupported(
+          "--emit source: custom operators that are C functions are not written "
+          "into the project yet");
+    }
+    return write_project(output_, model_, model_source_, kernel_sources_, weights_path_,
+                         options_.toolchain);
+  }
+
+  Status make_library() {
+    std::vector<std::filesystem::path> objects = objects_;
+    TRY_STATUS(build_->add_tiles(options_.target.levels, objects));
+    objects.insert(objects.end(), custom_objects_.begin(), custom_objects_.end());
+    if (model_.weights.kind != WeightsKind::none) {
+      const bool embedded = model_.weights.kind == WeightsKind::embedded;
+      TRY(objects.emplace_back(),
+          build_->weights(model_.weights.hash, embedded ? weights_path_ : std::filesystem::path()));
+    }
+    TRY(AtomicFile made, AtomicFile::create(output_));
+    // The linker runs in a folder of its own.
+    const auto target = std::filesystem::absolute(made.temporary_path());
+    if (options_.emit == EmitKind::static_library) {
+      TRY_STATUS(build_->archive(objects, static_entry(output_), target));
+    } else {
+      TRY_STATUS(build_->link(objects, target));
+    }
+    if (side_file_) TRY_STATUS(side_file_->commit());
+    TRY_STATUS(made.commit());
+    if (options_.emit == EmitKind::static_library) TRY_STATUS(write_header(output_));
+    return ok();
   }
 
   Graph graph_;
   std::filesystem::path output_;
   const CompileOptions& options_;
   int threads_;
+  std::optional<TempDir> temporary_;
   std::filesystem::path directory_;
   CompileReport report_;
   std::optional<SplitGraph> split_;
   ProgramPlan main_, prepare_;
   bool has_prepare_ = false;
-  uint64_t weight_bytes_ = 0;
-  ModelWeights weights_;
-  std::filesystem::path weights_path_;
-  std::vector<SourceFile> kernel_sources_;
-  std::vector<std::filesystem::path> objects_;
-  std::vector<ModelSource> sources_;
+  bool keeps_prepare_ = false;  // in the artefact
+  uint64_t weight_bytes_ = 0;   // of what kernels read
   std::vector<std::pair<uint32_t, uint64_t>> constant_sources_;
   std::vector<int64_t> original_offsets_;
+  ModelDescription model_;
+  SourceFile model_source_;
+  std::vector<SourceFile> kernel_sources_;
+  std::optional<PrepareProgram> prepare_program_;
+  std::optional<ObjectBuilder> build_;
+  std::vector<std::filesystem::path> objects_, custom_objects_;
+  std::filesystem::path weights_path_;
+  std::optional<AtomicFile> side_file_;
 };
 
 }  // namespace
 
+std::optional<ConstantSource> find_source(std::span<const ModelFile> files,
+                                          const ConstantData& data) {
+  for (const ModelFile& file : files) {
+    const std::byte* first = file.bytes.data();
+    const std::byte* at = data.bytes.data();
+    if (std::less_equal<>()(first, at) &&
+        std::less_equal<>()(at + data.bytes.size(), first + file.bytes.size())) {
+      return ConstantSource{file.path, static_cast<uint64_t>(at - first)};
+    }
+  }
+  return std::nullopt;
+}
+
 Result<CompileReport> compile(Graph graph, const std::filesystem::path& output,
                               const CompileOptions& options) {
-  return Compilation(std::move(graph), output, options).run();
+  const auto start = Clock::now();
+  CompileReport report;
+  auto working = start;
+  {
+    Compilation compilation(std::move(graph), output, options);
+    TRY(report, compilation.run());
+    working = Clock::now();
+  }
+  // Giving back what held the weights takes a while when they are large.
+  report.seconds.write += seconds_since(working);
+  report.seconds.total = seconds_since(start);
+  return report;
 }
 
 }  // namespace ingot

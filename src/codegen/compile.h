@@ -6,11 +6,13 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "codegen/toolchain.h"
+#include "frontend/import.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
 #include "target/target.h"
@@ -35,6 +37,11 @@ struct ConstantSource {
   std::filesystem::path file;
   uint64_t offset = 0;
 };
+
+/// Where a constant lies in the model's files; constants are slices of mapped files, so its address
+/// tells.
+std::optional<ConstantSource> find_source(std::span<const ModelFile> files,
+                                          const ConstantData& data);
 
 struct CompileOptions {
   Target target;

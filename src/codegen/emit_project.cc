@@ -41,8 +41,8 @@ std::string project_text(const ModelDescription& model, const std::vector<Source
     objects += concat(" $<TARGET_OBJECTS:", library, ">");
   }
   const bool embedded = model.weights.kind == WeightsKind::embedded;
-  out.line("add_library(model SHARED model.cc ${runtime}", embedded ? " weights.S" : "", objects,
-           ")");
+  out.line("add_library(model SHARED model.cc ${runtime}",
+           model.weights.kind == WeightsKind::none ? "" : " weights.S", objects, ")");
   if (embedded) {
     out.line(
         "set_source_files_properties(weights.S PROPERTIES COMPILE_OPTIONS "
@@ -87,11 +87,11 @@ Status write_project(const std::filesystem::path& output, const ModelDescription
   if (model.weights.kind == WeightsKind::embedded) {
     TRY(const MappedFile bytes, MappedFile::open(weights));
     TRY_STATUS(write_atomically(root / "weights.bin", bytes.bytes()));
+  }
+  if (model.weights.kind != WeightsKind::none) {
+    const bool embedded = model.weights.kind == WeightsKind::embedded;
     TRY_STATUS(write_atomically(
-        root / "weights.S",
-        std::string_view(".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n"
-                         ".hidden ingot_weights\ningot_weights:\n.incbin \"weights.bin\"\n.byte 0\n"
-                         ".section .note.GNU-stack,\"\",@progbits\n")));
+        root / "weights.S", weights_assembly(model.weights.hash, embedded ? "weights.bin" : "")));
   }
   if (model.weights.kind == WeightsKind::separate) {
     TRY_STATUS(write_side_weights(root / model.weights.file_name, weights, model.weights.hash));
@@ -105,10 +105,22 @@ Status write_project(const std::filesystem::path& output, const ModelDescription
   return ok();
 }
 
+std::string static_entry(const std::filesystem::path& library) {
+  const std::string stem = library.stem().string();
+  return concat("ingot_model_v1_", to_identifier(stem.starts_with("lib") ? stem.substr(3) : stem));
+}
+
 Status write_header(const std::filesystem::path& library) {
   auto header = library;
   header.replace_extension(".h");
-  return write_atomically(header, resource("include/ingot/ingot.h"));
+  const std::string name = header.filename().string();
+  return write_atomically(
+      header,
+      concat("/* ", to_comment(name), ": ", to_comment(library.filename().string()),
+             ", a model compiled by ingot; its entry is at the end. */\n",
+             resource("include/ingot/ingot.h"), "\n#ifdef __cplusplus\nextern \"C\"\n#endif\n",
+             "/** The functions of this model, as ingot_model_v1() of a shared library. */\n",
+             "const ingot_model_api* ", static_entry(library), "(void);\n"));
 }
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "codegen/toolchain.h"
@@ -14,7 +15,11 @@ Status write_project(const std::filesystem::path& output, const ModelDescription
                      const SourceFile& model_source, const std::vector<SourceFile>& kernels,
                      const std::filesystem::path& weights, const Toolchain& toolchain);
 
-/// Writes ingot.h beside a static library.
+/// What the entry of a static library is called: ingot_model_v1_NAME, after its file libNAME.a or
+/// NAME.a.
+std::string static_entry(const std::filesystem::path& library);
+
+/// Writes a header beside a static library: ingot.h and the declaration of the entry.
 Status write_header(const std::filesystem::path& library);
 
 }  // namespace ingot

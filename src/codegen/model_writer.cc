@@ -15,11 +15,15 @@
 namespace ingot {
 namespace {
 
-/// Most kernels of one translation unit.
-constexpr size_t kKernelsPerUnit = 24;
+/// Text of kernels in one translation unit, about: so much takes half a second to compile.
+constexpr size_t kUnitText = size_t{24} << 10;
 
 /// Kernels that are worth a second unit, so that two processors share them.
 constexpr size_t kLeastToSplit = 8;
+
+/// What compiling takes, in milliseconds: a unit with the prelude, a character of kernels, and one
+/// of model.cc.
+constexpr double kUnitCost = 40, kKernelCost = 0.02, kModelCost = 0.001;
 
 /// Nodes of a region that are listed in front of its kernel.
 constexpr size_t kMostListed = 24;
@@ -68,9 +72,8 @@ class ModelWriter {
  public:
   explicit ModelWriter(const ModelDescription& model) : model_(model) {}
 
-  SourceFile write() {
-    out_.line("// model.cc: ", to_comment(model_.name), " as a table of steps; made by ingot.");
-    out_.raw(pasted("artifact/program.h"));
+  /// Everything behind artifact/program.h.
+  std::string write() {
     declare_kernels();
     out_.block("namespace ingot::artifact", [&] {
       out_.block("namespace", [&] {
@@ -83,7 +86,7 @@ class ModelWriter {
       });
       write_description();
     });
-    return {"model.cc", out_.take()};
+    return out_.take();
   }
 
  private:
@@ -698,6 +701,10 @@ class ModelWriter {
     if (embedded) {
       out_.line("extern \"C\" __attribute__((visibility(\"hidden\"))) const u8 ingot_weights[];");
     }
+    if (w.kind != WeightsKind::none) {
+      out_.line(
+          "extern \"C\" __attribute__((visibility(\"hidden\"))) const u64 ingot_weights_hash[];");
+    }
     out_.block(
         "extern \"C\" __attribute__((visibility(\"hidden\"))) const Model "
         "ingot_model_description =",
@@ -714,7 +721,8 @@ class ModelWriter {
           out_.line("{WeightsKind::", kKinds[static_cast<size_t>(w.kind)], ", ",
                     embedded ? "ingot_weights" : "nullptr", ", ", w.bytes, "u, ",
                     w.kind == WeightsKind::separate ? quote(w.file_name) : std::string("nullptr"),
-                    ", ", hash_text_of(w.hash), ", ", w.embedded_bytes, "u},");
+                    ", ", w.kind != WeightsKind::none ? "ingot_weights_hash" : "nullptr", ", ",
+                    w.embedded_bytes, "u},");
           out_.line(array("source_files", model_.sources.size()), ",");
         },
         ";");
@@ -779,32 +787,55 @@ std::string kernel_epilogue() {
 
 std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view prefix,
                                       Tiles tiles) {
-  const size_t count = plan.kernels.size();
-  const size_t units = count < kLeastToSplit
-                           ? 1
-                           : std::max<size_t>(2, (count + kKernelsPerUnit - 1) / kKernelsPerUnit);
+  std::vector<std::string> texts;
+  size_t total = 0;
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    Writer kernel;
+    kernel.line();
+    write_provenance(kernel, plan.kernels[k].provenance);
+    if (const Graph* body = region_of(plan, k)) write_region(kernel, *body);
+    kernel.raw(plan.kernels[k].text);
+    texts.push_back(kernel.take());
+    total += plan.kernels[k].text.size();
+  }
+  const size_t least = texts.size() < kLeastToSplit ? 1 : 2;
+  const size_t units = std::max(least, (total + kUnitText / 2) / kUnitText);
   std::vector<SourceFile> files;
-  for (size_t unit = 0; unit < units && count > 0; ++unit) {
-    const size_t first = count * unit / units, last = count * (unit + 1) / units;
+  // Each unit takes kernels up to its share of the text, so that all take about as long.
+  size_t next = 0, written = 0;
+  for (size_t unit = 0; unit < units && next < texts.size(); ++unit) {
     const std::string name = concat(prefix, "kernels_", unit, ".cc");
-    Writer kernels;
-    for (size_t k = first; k < last; ++k) {
-      const PlannedKernel& kernel = plan.kernels[k];
-      kernels.line();
-      write_provenance(kernels, kernel.provenance);
-      if (const Graph* body = region_of(plan, k)) write_region(kernels, *body);
-      kernels.raw(kernel.text);
+    std::string kernels;
+    for (; next < texts.size(); ++next) {
+      const size_t size = plan.kernels[next].text.size();
+      if (!kernels.empty() && (written + size / 2) * units >= total * (unit + 1)) break;
+      written += size;
+      kernels += texts[next];
     }
     files.push_back(
         {name,
          concat("// ", name, ": kernels made by ingot; compiled once per instruction set level.\n",
-                kernel_prologue(kernels.text(), tiles), kernels.text(), kernel_epilogue())});
+                kernel_prologue(kernels, tiles), kernels, kernel_epilogue()),
+         kUnitCost + kKernelCost * static_cast<double>(kernels.size())});
   }
   return files;
 }
 
 SourceFile write_model(const ModelDescription& model) {
-  return ModelWriter(model).write();
+  const std::string text = ModelWriter(model).write();
+  return {"model.cc",
+          concat("// model.cc: ", to_comment(model.name), " as a table of steps; made by ingot.\n",
+                 pasted("artifact/program.h"), text),
+          kUnitCost + kModelCost * static_cast<double>(text.size())};
+}
+
+std::vector<SourceFile> write_whole(const ModelDescription& model, std::string_view prefix) {
+  std::vector<SourceFile> files = write_kernels(*model.main, prefix, Tiles::linked);
+  if (files.empty()) return {write_model(model)};
+  const std::string text = ModelWriter(model).write();
+  files[0].text += text;
+  files[0].cost += kModelCost * static_cast<double>(text.size());
+  return files;
 }
 
 }  // namespace ingot

@@ -16,6 +16,7 @@ namespace ingot {
 struct SourceFile {
   std::string name;
   std::string text;
+  double cost = 0;  // of compiling it, in about milliseconds
 };
 
 /// A constant of the model as its author knows it; mirrors artifact::Constant.
@@ -35,8 +36,8 @@ enum class WeightsKind : uint8_t { none, embedded, separate, stripped };
 struct ModelWeights {
   WeightsKind kind = WeightsKind::none;
   uint64_t bytes = 0;
-  std::string file_name;  // separate
-  Hash128 hash;
+  std::string file_name;        // separate
+  Hash128 hash;                 // not in the text: weights_assembly() defines it
   uint64_t embedded_bytes = 0;  // stripped: kept bytes at the beginning
 };
 
@@ -73,6 +74,9 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
 
 /// The unit that ties kernels and runtime together.
 SourceFile write_model(const ModelDescription& model);
+
+/// Kernels and model in as few units as it takes, for a program that is compiled for one level.
+std::vector<SourceFile> write_whole(const ModelDescription& model, std::string_view prefix);
 
 /// What stands in front of and behind the kernels of a translation unit: the headers that `kernels`
 /// use, and namespaces.

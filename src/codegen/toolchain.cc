@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "codegen/process.h"
 #include "codegen/resources.h"
+#include "codegen/weights_file.h"
 
 namespace ingot {
 namespace {
@@ -86,9 +87,10 @@ Result<Toolchain> find_toolchain(const std::string& requested) {
       tried);
 }
 
-std::vector<std::string> ObjectBuilder::flags(const Toolchain& toolchain, CpuLevel level) {
+std::vector<std::string> ObjectBuilder::flags(const Toolchain& toolchain, CpuLevel level,
+                                              Effort effort) {
   std::vector<std::string> flags = {"-std=c++20",
-                                    "-O2",
+                                    effort == Effort::full ? "-O2" : "-O1",
                                     "-fPIC",
                                     "-fvisibility=hidden",
                                     "-fno-exceptions",
@@ -137,9 +139,9 @@ Status ObjectBuilder::check_made(const std::filesystem::path& output,
                          " ended as if all were well but wrote nothing");
 }
 
-Result<std::filesystem::path> ObjectBuilder::compile(const SourceFile& source,
-                                                     CpuLevel level) const {
-  const std::vector<std::string> options = flags(options_.toolchain, level);
+Result<std::filesystem::path> ObjectBuilder::compile(const SourceFile& source, CpuLevel level,
+                                                     Effort effort) const {
+  const std::vector<std::string> options = flags(options_.toolchain, level, effort);
   const std::string stem = concat(source.name, ".", info(level).prelude_namespace);
   const auto object = options_.directory / concat(stem, ".o");
 
@@ -207,13 +209,10 @@ Result<std::filesystem::path> ObjectBuilder::compile_c(const SourceFile& source)
   return options_.directory / object;
 }
 
-Result<std::filesystem::path> ObjectBuilder::embed(const std::filesystem::path& bytes) const {
-  const std::string text = concat(
-      ".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n.hidden ingot_weights\n"
-      "ingot_weights:\n.incbin ",
-      quote(bytes.string()), "\n.byte 0\n.section .note.GNU-stack,\"\",@progbits\n");
-  const auto source = options_.directory / "weights.s";
-  TRY_STATUS(write_atomically(source, text));
+Result<std::filesystem::path> ObjectBuilder::weights(const Hash128& hash,
+                                                     const std::filesystem::path& embedded) const {
+  TRY_STATUS(write_atomically(options_.directory / "weights.s",
+                              weights_assembly(hash, embedded.string())));
   TRY_STATUS(run({options_.toolchain.command, "-c", "weights.s", "-o", "weights.o"},
                  "embedding the weights"));
   return options_.directory / "weights.o";
@@ -255,15 +254,21 @@ Status ObjectBuilder::link(const std::vector<std::filesystem::path>& objects,
 }
 
 Status ObjectBuilder::archive(const std::vector<std::filesystem::path>& objects,
-                              const std::filesystem::path& output) const {
+                              const std::string& entry, const std::filesystem::path& output) const {
   TRY(const std::filesystem::path archive, runtime());
-  std::vector<std::string> arguments = {options_.toolchain.command, "-r", "-nostdlib", "-o",
-                                        "model.o"};
+  std::vector<std::string> arguments = {
+      options_.toolchain.command, "-r", "-nostdlib",
+      // Two archives in one program: no group of one may stand for the other's.
+      "-Wl,--force-group-allocation", "-o", "model.o"};
   for (const auto& object : objects) arguments.push_back(object.string());
   for (const std::string& more : {std::string("-Wl,--whole-archive"), archive.string()}) {
     arguments.push_back(more);
   }
   TRY_STATUS(run(arguments, "joining objects"));
+  TRY_STATUS(
+      run({"objcopy", "--keep-global-symbol=ingot_model_v1", concat("--keep-global-symbol=", entry),
+           concat("--redefine-sym=ingot_model_v1=", entry), "model.o"},
+          "naming the entry"));
   std::error_code ignored;
   std::filesystem::remove(output, ignored);
   return run({"ar", "rcsD", output.string(), "model.o"}, "making the static library");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "codegen/model_writer.h"
 
@@ -23,6 +24,10 @@ struct Toolchain {
 /// works. Errors: toolchain, saying what was tried and how to get one.
 Result<Toolchain> find_toolchain(const std::string& requested);
 
+/// How hard the compiler tries. What runs once or only holds tables is compiled lightly, in half
+/// the time.
+enum class Effort : uint8_t { light, full };
+
 /// One compiler for one artefact.
 class ObjectBuilder {
  public:
@@ -36,7 +41,8 @@ class ObjectBuilder {
 
   /// Compiles a unit for a level (kernels) or for the baseline; the object's path.
   /// Errors: toolchain with the compiler's first lines; resource_exhausted; cancelled.
-  Result<std::filesystem::path> compile(const SourceFile& source, CpuLevel level) const;
+  Result<std::filesystem::path> compile(const SourceFile& source, CpuLevel level,
+                                        Effort effort = Effort::full) const;
 
   /// Appends the objects with the bodies of tiles for these levels; linking keeps what is used.
   Status add_tiles(const std::vector<CpuLevel>& levels,
@@ -46,19 +52,22 @@ class ObjectBuilder {
   /// Errors: as compile.
   Result<std::filesystem::path> compile_c(const SourceFile& source) const;
 
-  /// An object that holds a file's bytes as `ingot_weights`, aligned to 4096.
-  Result<std::filesystem::path> embed(const std::filesystem::path& bytes) const;
+  /// An object with what weights_assembly() says.
+  Result<std::filesystem::path> weights(const Hash128& hash,
+                                        const std::filesystem::path& embedded) const;
 
   /// Links objects and the artefact's runtime into a shared library.
   Status link(const std::vector<std::filesystem::path>& objects,
               const std::filesystem::path& output) const;
 
-  /// Joins objects and the artefact's runtime into a static library.
-  Status archive(const std::vector<std::filesystem::path>& objects,
+  /// Joins objects and the artefact's runtime into a static library whose only global symbol is
+  /// `entry`, so that several fit into one program.
+  Status archive(const std::vector<std::filesystem::path>& objects, const std::string& entry,
                  const std::filesystem::path& output) const;
 
   /// Flags a unit is compiled with, as `--emit source` writes them into its CMakeLists.txt.
-  static std::vector<std::string> flags(const Toolchain& toolchain, CpuLevel level);
+  static std::vector<std::string> flags(const Toolchain& toolchain, CpuLevel level,
+                                        Effort effort = Effort::full);
 
  private:
   Result<std::filesystem::path> runtime() const;

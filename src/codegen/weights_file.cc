@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace ingot {
 namespace {
@@ -25,47 +26,66 @@ struct SideHeader {
 };
 constexpr size_t kHeaderBytes = 4096;
 
+SideHeader header_of(uint64_t bytes, const Hash128& hash) {
+  SideHeader header;
+  header.bytes = bytes;
+  header.hash[0] = hash.low;
+  header.hash[1] = hash.high;
+  return header;
+}
+
 }  // namespace
 
-Result<WeightsFile> WeightsFile::map(const std::filesystem::path& path, uint64_t bytes, int flags) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0644);
+Result<WeightsFile> WeightsFile::create(const std::filesystem::path& path, uint64_t bytes,
+                                        Form form) {
+  const uint64_t head = form == Form::side ? kHeaderBytes : 0, total = head + bytes;
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC, 0644);
   if (fd < 0) return system_error(path, "create", errno);
   // Because a write to a hole of a full disk would be a SIGBUS, the blocks are taken first.
-  const int full = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  const int full = ::posix_fallocate(fd, 0, static_cast<off_t>(total));
   if (full != 0) {
     ::close(fd);
     return system_error(path, "write", full);
   }
-  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* data = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const int error = errno;
   ::close(fd);
   if (data == MAP_FAILED) return system_error(path, "map", error);
   WeightsFile file;
-  file.data_ = static_cast<std::byte*>(data);
-  file.bytes_ = bytes;
+  file.mapped_ = {static_cast<std::byte*>(data), total};
+  file.data_ = file.mapped_.subspan(head);
   return file;
 }
 
-Result<WeightsFile> WeightsFile::create(const std::filesystem::path& path, uint64_t bytes) {
-  return map(path, bytes, O_CREAT | O_TRUNC);
-}
-
-Result<WeightsFile> WeightsFile::extend(const std::filesystem::path& path, uint64_t bytes) {
-  return map(path, bytes, 0);
+void WeightsFile::seal(const Hash128& hash) {
+  if (data_.size() == mapped_.size()) return;
+  const SideHeader header = header_of(data_.size(), hash);
+  std::memcpy(mapped_.data(), &header, sizeof(header));
 }
 
 WeightsFile::~WeightsFile() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
+  if (!mapped_.empty()) ::munmap(mapped_.data(), mapped_.size());
+}
+
+std::string weights_assembly(const Hash128& hash, const std::string& embedded) {
+  std::string text = concat(
+      ".section .rodata.ingot_weights_hash,\"a\"\n.balign 8\n.globl ingot_weights_hash\n"
+      ".hidden ingot_weights_hash\ningot_weights_hash:\n.quad ",
+      hash.low, ", ", hash.high, "\n");
+  if (!embedded.empty()) {
+    text += concat(
+        ".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n"
+        ".hidden ingot_weights\ningot_weights:\n.incbin ",
+        quote(embedded), "\n.byte 0\n");
+  }
+  return text + ".section .note.GNU-stack,\"\",@progbits\n";
 }
 
 Status write_side_weights(const std::filesystem::path& path, const std::filesystem::path& bytes,
                           const Hash128& hash) {
   TRY(const MappedFile weights, MappedFile::open(bytes));
   TRY(AtomicFile file, AtomicFile::create(path));
-  SideHeader header;
-  header.bytes = weights.size_bytes();
-  header.hash[0] = hash.low;
-  header.hash[1] = hash.high;
+  const SideHeader header = header_of(weights.size_bytes(), hash);
   std::vector<std::byte> head(kHeaderBytes);
   std::memcpy(head.data(), &header, sizeof(header));
   TRY_STATUS(file.write(head));

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/hash.h"
@@ -14,25 +16,34 @@ namespace ingot {
 /// anonymous memory of the compiler.
 class WeightsFile {
  public:
-  /// Errors: io; resource_exhausted if the disk has no room for it.
-  static Result<WeightsFile> create(const std::filesystem::path& path, uint64_t bytes);
-  /// Opens one that is there and makes it longer.
-  static Result<WeightsFile> extend(const std::filesystem::path& path, uint64_t bytes);
+  enum class Form : uint8_t {
+    plain,  // the weights alone
+    side,   // artifact::WeightsHeader in front of them, which seal() fills
+  };
+
+  /// Creates or replaces the file. Errors: io; resource_exhausted if the disk has no room for it.
+  static Result<WeightsFile> create(const std::filesystem::path& path, uint64_t bytes,
+                                    Form form = Form::plain);
 
   WeightsFile(WeightsFile&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+      : mapped_(std::exchange(other.mapped_, {})), data_(std::exchange(other.data_, {})) {}
   WeightsFile& operator=(WeightsFile&&) = delete;
   ~WeightsFile();
 
-  std::byte* data() { return data_; }
-  Hash128 hash() const { return hash_bytes({data_, bytes_}); }
+  std::byte* data() { return data_.data(); }
+  Hash128 hash() const { return hash_bytes(data_); }
+  /// Completes a file whose weights have this hash.
+  void seal(const Hash128& hash);
 
  private:
   WeightsFile() = default;
-  static Result<WeightsFile> map(const std::filesystem::path& path, uint64_t bytes, int flags);
-  std::byte* data_ = nullptr;
-  uint64_t bytes_ = 0;
+  std::span<std::byte> mapped_;  // the whole file
+  std::span<std::byte> data_;    // its weights
 };
+
+/// Assembly that defines `ingot_weights_hash` and, unless `embedded` is empty, `ingot_weights`: the
+/// bytes of that file, aligned to 4096.
+std::string weights_assembly(const Hash128& hash, const std::string& embedded);
 
 /// Writes the weights in the form of artifact::WeightsHeader and bytes. Errors: io,
 /// resource_exhausted.

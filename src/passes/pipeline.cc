@@ -44,6 +44,7 @@ constexpr std::array kPipeline = {
     Pass{"pack_weights", pack_weights,
          "after the weights' last change; expanded composites hold matrix products too",
          pack_weights_parts},
+    Pass{"share_packed", cse, "packing gave each reader of a constant panels of its own"},
     Pass{"hoist", hoist,
          "after pack_weights: packed weights of bodies are prepared outside of them"},
 };

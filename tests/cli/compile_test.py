@@ -54,26 +54,27 @@ class Emit(ProgramTest):
         self.assertEqual(sizes, sorted(set(sizes)))
 
     def test_static_library(self):
-        """Linked into a program in C that knows nothing but the header."""
-        self.compiled(None, "model.a", "--emit", "static")
-        self.assertTrue((self.out / "model.h").exists())
+        """Two of them, linked into a program in C that knows nothing but the headers."""
+        self.compiled(None, "libdense.a", "--emit", "static")
+        self.compiled(DIGITS, "digits.a", "--emit", "static")
         main = self.out / "main.c"
-        main.write_text("""#include "model.h"
+        main.write_text("""#include "libdense.h"
+        #include "digits.h"
         #include <stdio.h>
-        int main(void) {
-          const struct ingot_model_api* api = ingot_model_v1();
-          struct ingot_model* model = 0;
+        static int tell(const ingot_model_api* api) {
+          ingot_model* model = 0;
           if (api->open(0, &model) != 0) { puts(api->last_error()); return 1; }
           printf("%s %u\\n", api->describe(model)->name, api->describe(model)->input_count);
           api->close(model);
           return 0;
         }
+        int main(void) { return tell(ingot_model_v1_dense()) + tell(ingot_model_v1_digits()); }
         """)
         program = self.out / "program"
-        subprocess.run(["gcc", str(main), str(self.out / "model.a"), "-o", str(program), "-lm",
-                        "-lpthread"], check=True)
+        subprocess.run(["gcc", str(main), str(self.out / "libdense.a"), str(self.out / "digits.a"),
+                        "-o", str(program), "-lm", "-lpthread"], check=True)
         text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-        self.assertEqual(text, "graph 1\n")
+        self.assertEqual(text, "graph 1\nmain_graph 1\n")
 
     def test_source_project(self):
         """Built by cmake without Ingot, it computes the same."""

@@ -254,6 +254,11 @@ constexpr Level kLevels[] = {
     {"x86-64-v9", 1ull << 63, kKernels, kPrepareKernels},
     {"x86-64", 0, kKernels, kPrepareKernels},
 };
+#if LAYER_WEIGHTS == 3
+constexpr u64 kWeightsHash[] = {0, 0};
+#else
+constexpr u64 kWeightsHash[] = {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu};
+#endif
 #ifdef LAYER_ONLY_V9
 constexpr u32 kLevelCount = 1;
 #else
@@ -281,30 +286,17 @@ extern "C" const Model ingot_model_description = {
     .metadata = kMetadata,
     .metadata_count = 2,
 #if LAYER_WEIGHTS == 1
-    .weights = {WeightsKind::embedded,
-                reinterpret_cast<const u8*>(&kWeights),
-                kWeightBytes,
-                nullptr,
-                {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu},
-                0},
+    .weights = {WeightsKind::embedded, reinterpret_cast<const u8*>(&kWeights), kWeightBytes,
+                nullptr, kWeightsHash, 0},
     .source_files = nullptr,
     .source_file_count = 0,
 #elif LAYER_WEIGHTS == 2
-    .weights = {WeightsKind::separate,
-                nullptr,
-                kWeightBytes,
-                "layer.weights",
-                {0x2f0cfc559b7d14eu, 0xf2a688744f8d2eecu},
-                0},
+    .weights = {WeightsKind::separate, nullptr, kWeightBytes, "layer.weights", kWeightsHash, 0},
     .source_files = nullptr,
     .source_file_count = 0,
 #else
-    .weights = {WeightsKind::stripped,
-                reinterpret_cast<const u8*>(&kWeights),
-                kWeightBytes,
-                nullptr,
-                {0, 0},
-                kTwo + 4},
+    .weights = {WeightsKind::stripped, reinterpret_cast<const u8*>(&kWeights), kWeightBytes,
+                nullptr, kWeightsHash, kTwo + 4},
     .source_files = kSources,
     .source_file_count = 1,
 #endif

@@ -79,21 +79,6 @@ Result<CompileOptions> compile_options(const Options& options) {
   return result;
 }
 
-/// Where a constant lies in the model's files; constants are slices of mapped files, so its address
-/// tells.
-std::optional<ConstantSource> find_source(std::span<const ModelFile> files,
-                                          const ConstantData& data) {
-  for (const ModelFile& file : files) {
-    const std::byte* first = file.bytes.data();
-    const std::byte* at = data.bytes.data();
-    if (std::less_equal<>()(first, at) &&
-        std::less_equal<>()(at + data.bytes.size(), first + file.bytes.size())) {
-      return ConstantSource{file.path, static_cast<uint64_t>(at - first)};
-    }
-  }
-  return std::nullopt;
-}
-
 Report report_of(const CompileReport& report, double seconds_import, ModelSummary summary) {
   const CompileSeconds& s = report.seconds;
   return {.output = report.output.string(),
