@@ -134,7 +134,8 @@ ingot_status make_layout(const Program& program, Layout* layout) {
   mark_bound_symbols(layout);
   for (u32 s = 0; s < program.symbol_count; ++s) {
     const Symbol& symbol = program.symbols[s];
-    if (layout->bound[s] == 0 && !program.is_body && !symbol.data_dependent && symbol.lo != symbol.hi) {
+    if (layout->bound[s] == 0 && !program.is_body && !symbol.data_dependent &&
+        symbol.lo != symbol.hi) {
       return fail(INGOT_INVALID_MODEL, "open: no input tells the value of symbol '%s'",
                   symbol.name);
     }

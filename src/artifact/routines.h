@@ -1,9 +1,9 @@
 // artifact/routines.h: operators that are plain functions instead of kernels.
 //
 // A routine's step names its operands, inputs first. It is called with the types of its inputs,
-// whose dims the generated wrapper has computed, and returns 0 or an ingot_status. Its attributes are
-// those of the operator, in their order, as i64: numbers, flags and enumerations as they are, dims as
-// their values.
+// whose dims the generated wrapper has computed, and returns 0 or an ingot_status. Its attributes
+// are those of the operator, in their order, as i64: numbers, flags and enumerations as they are,
+// dims as their values.
 #pragma once
 
 #include "artifact/program.h"

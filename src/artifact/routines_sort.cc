@@ -1,7 +1,7 @@
 // artifact/routines_sort.cc: routines that put elements in order.
 #include "artifact/bind.h"
-#include "artifact/routines.h"
 #include "artifact/routine_elements.h"
+#include "artifact/routines.h"
 
 namespace ingot::artifact {
 namespace {

@@ -37,9 +37,9 @@ struct Workspace {
   Buffer arena;
   Buffer scratch;  // of steps whose work only the run finds out
   Buffer staging;
-  Buffer* late;     // [groups]
+  Buffer* late;             // [groups]
   ControlMemory* controls;  // [steps], or null if the program has no control steps
-  Workspace* next;  // in the list of free ones
+  Workspace* next;          // in the list of free ones
 };
 
 /// Errors: resource_exhausted.

@@ -6,8 +6,8 @@ namespace ingot {
 namespace {
 
 bool can_run(const OpDef& def) {
-  return ops::is_control(def) || def.lower != nullptr || def.lower_scatter != nullptr || def.routine != nullptr ||
-         def.type == op_def<Constant>().type;
+  return ops::is_control(def) || def.lower != nullptr || def.lower_scatter != nullptr ||
+         def.routine != nullptr || def.type == op_def<Constant>().type;
 }
 
 std::string name_of(const Node& node) {

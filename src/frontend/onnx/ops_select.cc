@@ -1,5 +1,5 @@
-// frontend/onnx/ops_select.cc: choosing elements by their values: TopK, NonMaxSuppression, Compress,
-// Unique.
+// frontend/onnx/ops_select.cc: choosing elements by their values: TopK, NonMaxSuppression,
+// Compress, Unique.
 #include <limits>
 
 #include "frontend/onnx/ops.h"
