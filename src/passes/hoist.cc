@@ -10,11 +10,6 @@
 namespace ingot {
 namespace {
 
-/// What is to become of one body: which values come in from outside.
-struct Plan {
-  std::vector<ValueId> hoisted;  // of the body, in order
-};
-
 /// Whether fusion takes the constant into its regions, as a literal.
 bool is_literal(const Graph& body, ValueId value) {
   const ConstantData* data = body.constant(value);
@@ -24,8 +19,9 @@ bool is_literal(const Graph& body, ValueId value) {
   });
 }
 
-Plan plan_body(const Graph& body) {
-  Plan plan;
+/// Values of a body that are to come in from outside, in order.
+std::vector<ValueId> find_hoisted(const Graph& body) {
+  std::vector<ValueId> hoisted;
   ConstantValues constants(body);
   for (const NodeId id : body.nodes()) {
     for (const ValueId output : body.node(id).outputs) {
@@ -35,10 +31,10 @@ Plan plan_body(const Graph& body) {
           body.is_graph_output(output) || std::ranges::any_of(uses, [&](const Use& use) {
             return !constants.contains(body.node(use.node).outputs[0]);
           });
-      if (leaves && !is_literal(body, output)) plan.hoisted.push_back(output);
+      if (leaves && !is_literal(body, output)) hoisted.push_back(output);
     }
   }
-  return plan;
+  return hoisted;
 }
 
 /// Copies what a value is computed from into another graph.
@@ -104,7 +100,7 @@ class Hoister {
   bool run() {
     const size_t own = ops::body_captures(op_);
     const size_t first = ops::first_capture(op_);
-    for (const GraphRef& body : bodies_) plans_.push_back(plan_body(*body));
+    for (const GraphRef& body : bodies_) hoisted_.push_back(find_hoisted(*body));
     std::vector<bool> read(inputs_.size() - first, false);
     bool changed = false;
     for (size_t k = 0; k < read.size(); ++k) {
@@ -114,7 +110,7 @@ class Hoister {
       }
       changed = changed || !read[k];
     }
-    for (const Plan& plan : plans_) changed = changed || !plan.hoisted.empty();
+    for (const auto& values : hoisted_) changed = changed || !values.empty();
     if (!changed) return false;
 
     std::vector<ValueId> inputs(inputs_.begin(), inputs_.begin() + static_cast<long>(first));
@@ -123,7 +119,7 @@ class Hoister {
     }
     for (size_t b = 0; b < bodies_.size(); ++b) {
       Copier out(*bodies_[b], graph_);
-      for (const ValueId value : plans_[b].hoisted) inputs.push_back(out.copy(value));
+      for (const ValueId value : hoisted_[b]) inputs.push_back(out.copy(value));
     }
     std::vector<GraphRef> bodies;
     for (size_t b = 0; b < bodies_.size(); ++b) bodies.push_back(rebuild(b, own, read));
@@ -144,7 +140,7 @@ class Hoister {
       copier.bind(input.value, body->add_input(input.name, old.type(input.value)));
     }
     for (size_t b = 0; b < bodies_.size(); ++b) {
-      for (const ValueId value : plans_[b].hoisted) {
+      for (const ValueId value : hoisted_[b]) {
         const std::string& name = bodies_[b]->value(value).name;
         const ValueId input =
             body->add_input(name.empty() ? concat("constant", body->inputs().size()) : name,
@@ -182,7 +178,7 @@ class Hoister {
   OpRef op_;
   std::vector<ValueId> inputs_;
   std::vector<GraphRef> bodies_;
-  std::vector<Plan> plans_;
+  std::vector<std::vector<ValueId>> hoisted_;  // by body
 };
 
 }  // namespace

@@ -13,9 +13,6 @@
 namespace ingot {
 namespace {
 
-/// Operators that no kernel of this back end exists for. This list may only shrink.
-const std::set<std::string, std::less<>> kGaps = {};
-
 constexpr uint64_t kCases = 10;
 constexpr uint64_t kGraphs = 24;
 
@@ -47,7 +44,6 @@ TEST_P(Compiled, EveryOperatorGivesTheReference) {
   for (const OpDef* def : all_ops()) {
     // Composites, routines and control flow run in whole artefacts: artifact_test.cc.
     if (def->lower == nullptr && def->lower_scatter == nullptr) continue;
-    if (kGaps.contains(def->name)) continue;
     for (uint64_t seed = 0; seed < kCases; ++seed) {
       auto c = draw_case(*def, seed);
       ASSERT_TRUE(c) << to_text(c.error());
