@@ -2,11 +2,13 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -44,6 +46,40 @@ Result<size_t> check_regular(const fs::path& path, int fd) {
     return io_error(path.string(), ": expected a regular file, got a device, pipe or socket");
   }
   return static_cast<size_t>(status.st_size);
+}
+
+/// What mkstemp and mkdtemp fill in.
+constexpr std::string_view kRandom = "XXXXXX";
+/// A tool may replace the locked file by one of its own, which nobody has locked, and write to it;
+/// one that was not written to for so long is nobody's.
+constexpr std::chrono::minutes kAbandoned(10);
+
+/// Whether a name in a folder is `stem` and what stands for kRandom.
+bool is_temporary(std::string_view name, std::string_view stem) {
+  return name.size() == stem.size() + kRandom.size() && name.starts_with(stem);
+}
+
+/// Removes what dead processes left in `folder` under names that are_temporary. A living owner
+/// holds a lock.
+void sweep(const fs::path& folder, std::string_view stem, fs::file_type type) {
+  std::error_code error;
+  fs::directory_iterator at(folder.empty() ? fs::path(".") : folder, error);
+  if (error) return;
+  for (; at != fs::directory_iterator(); at.increment(error)) {
+    if (error) return;
+    if (!is_temporary(at->path().filename().native(), stem)) continue;
+    if (at->symlink_status(error).type() != type || error) continue;
+    if (type == fs::file_type::regular) {
+      const auto written = at->last_write_time(error);
+      if (error || fs::file_time_type::clock::now() - written < kAbandoned) continue;
+    }
+    const Descriptor found(::open(at->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    struct stat status {};
+    if (found.get() < 0 || ::fstat(found.get(), &status) != 0) continue;
+    if (status.st_uid != ::geteuid() || ::flock(found.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    std::error_code ignored;
+    fs::remove_all(at->path(), ignored);
+  }
 }
 
 std::span<const std::byte> as_bytes(std::string_view text) {
@@ -113,10 +149,13 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) {
     return io_error(path.string(), ": cannot write: expected a new name or a regular file");
   }
+  const std::string stem = concat(path.filename().string(), ".tmp-");
+  sweep(path.parent_path(), stem, fs::file_type::regular);
   AtomicFile file;
-  std::string name = path.string() + ".tmp-XXXXXX";
+  std::string name = concat(path.string(), ".tmp-", kRandom);
   file.fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (file.fd_ < 0) return system_error(path, "write", errno);
+  ::flock(file.fd_, LOCK_EX | LOCK_NB);
   file.path_ = path;
   file.temporary_ = name;
   if (::fchmod(file.fd_, kNewFileMode) != 0) return system_error(path, "write", errno);
@@ -178,16 +217,29 @@ Result<TempDir> TempDir::create(const fs::path& parent) {
   std::error_code failed;
   place = fs::absolute(place, failed);
   if (failed) return io_error(place.string(), ": cannot be found: ", failed.message());
-  std::string name = (place / "ingot-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) return system_error(place, "make a folder in it", errno);
-  TempDir dir;
-  dir.path_ = name;
-  return dir;
+  constexpr std::string_view kStem = "ingot-temporary-";
+  sweep(place, kStem, fs::file_type::directory);
+  for (;;) {
+    TempDir dir;
+    dir.path_ = place / concat(kStem, kRandom);
+    std::string name = dir.path_.string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      dir.keep();
+      return system_error(place, "make a folder in it", errno);
+    }
+    dir.path_ = name;
+    dir.lock_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Another process that sweeps may have taken the folder for an orphan before it was locked.
+    struct stat status {};
+    if (dir.lock_ >= 0) ::flock(dir.lock_, LOCK_EX);
+    if (::stat(name.c_str(), &status) == 0) return dir;
+  }
 }
 
 TempDir::~TempDir() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 }  // namespace ingot

@@ -44,7 +44,8 @@ Result<std::string> read_text(const std::filesystem::path& path);
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Status write_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// Streams a file that appears at `path` only at commit(); without it nothing remains.
+/// Streams a file that appears at `path` only at commit(); without it nothing remains. What a
+/// process that was killed left beside `path` goes when the next one writes there.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::filesystem::path& path);
@@ -65,14 +66,16 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-/// A new folder that vanishes with everything in it when this ends.
+/// A new folder that vanishes with everything in it when this ends; if the process is killed, when
+/// the next one is made in the same place.
 class TempDir {
  public:
   /// Made in the system's folder for temporary files, or in `parent`. Errors: io,
   /// resource_exhausted.
   static Result<TempDir> create(const std::filesystem::path& parent = {});
 
-  TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TempDir(TempDir&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
   TempDir& operator=(TempDir&&) = delete;
   ~TempDir();
 
@@ -83,6 +86,7 @@ class TempDir {
  private:
   TempDir() = default;
   std::filesystem::path path_;
+  int lock_ = -1;  // the folder, opened and locked: a sign that its owner lives
 };
 
 /// The Error of a failed system call: "`path`: cannot `verb`: reason"; a full disk or quota is

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -92,6 +93,35 @@ TEST(TempDirTest, VanishesWithItsContent) {
   }
   EXPECT_FALSE(fs::exists(place));
   EXPECT_EQ(TempDir::create("/no/such/folder").error().code, Code::kIo);
+}
+
+TEST(TempDirTest, SweepsWhatADeadProcessLeft) {
+  TempDir place = *TempDir::create();
+  const auto orphan = place.path() / "ingot-temporary-abc123",
+             stranger = place.path() / "ingot-models";
+  std::filesystem::create_directories(orphan / "inner");
+  std::filesystem::create_directories(stranger);
+  TempDir first = *TempDir::create(place.path());
+  EXPECT_FALSE(std::filesystem::exists(orphan));
+  EXPECT_TRUE(std::filesystem::exists(stranger));
+  const TempDir second = *TempDir::create(place.path());
+  EXPECT_TRUE(std::filesystem::exists(first.path()));
+  TempDir moved = std::move(first);
+  const TempDir third = *TempDir::create(place.path());
+  EXPECT_TRUE(std::filesystem::exists(moved.path()));
+}
+
+TEST_F(FileTest, SweepsHalfAFileOfADeadProcess) {
+  const auto orphan = path("out.tmp-abc123"), fresh = path("out.tmp-def456");
+  const auto other = path("out.txt.tmp-abc123");
+  for (const auto& file : {orphan, fresh, other}) ASSERT_TRUE(write_atomically(file, "half"));
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(orphan, long_ago);
+  std::filesystem::last_write_time(other, long_ago);
+  ASSERT_TRUE(write_atomically(path("out"), "whole"));
+  EXPECT_FALSE(std::filesystem::exists(orphan));
+  EXPECT_TRUE(std::filesystem::exists(fresh));  // may be in the hands of a linker
+  EXPECT_TRUE(std::filesystem::exists(other));
 }
 
 TEST(Hash, IsXxh3) {

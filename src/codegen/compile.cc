@@ -233,12 +233,13 @@ class Compilation {
       }
     }
     model_source_ = write_model(model_);
-    report_.seconds.codegen += seconds_since(start);
+    report_.seconds.codegen += seconds_since(start) - report_.seconds.write;
     return keep_sources();
   }
 
   /// Records where the original constants lie; the artefact prepares them again when it is opened.
   Status strip() {
+    const auto start = Clock::now();
     if (!options_.source_of) {
       return invalid_argument("--weights stripped: the model was not read from a file");
     }
@@ -259,6 +260,7 @@ class Compilation {
       }
       constant_sources_.push_back({at->second + 1, source->offset});
     }
+    report_.seconds.write += seconds_since(start);
     return ok();
   }
 
@@ -338,10 +340,6 @@ class Compilation {
       }
     }
     TRY_STATUS(jobs.run(threads_));
-    for (const auto& object : objects_) {
-      std::error_code ignored;
-      report_.code_bytes += std::filesystem::file_size(object, ignored);
-    }
     report_.seconds.toolchain = seconds_since(start);
     return ok();
   }
@@ -403,7 +401,7 @@ class Compilation {
     }
     weights.hash = file.hash();
     file.seal(weights.hash);
-    report_.seconds.write = seconds_since(start);
+    report_.seconds.write += seconds_since(start);
     return ok();
   }
 
@@ -432,6 +430,10 @@ class Compilation {
     std::vector<std::filesystem::path> objects = objects_;
     TRY_STATUS(build_->add_tiles(options_.target.levels, objects));
     objects.insert(objects.end(), custom_objects_.begin(), custom_objects_.end());
+    for (const auto& object : objects) {
+      std::error_code ignored;
+      report_.code_bytes += std::filesystem::file_size(object, ignored);
+    }
     if (model_.weights.kind != WeightsKind::none) {
       const bool embedded = model_.weights.kind == WeightsKind::embedded;
       TRY(objects.emplace_back(),

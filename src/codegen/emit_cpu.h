@@ -14,6 +14,18 @@ namespace ingot {
 /// Name of an element type in the prelude ("f32"); booleans are u8 in memory.
 std::string_view cpu_type(DType dtype);
 
+/// Blocks of lanes that every level's vectors divide: W is 4, 8 or 16.
+inline constexpr int64_t kMostLanes = 16;
+
+/// Whether C++ would widen the type before it computes.
+inline bool is_narrow_int(DType dtype) {
+  return is_int(dtype) && bits(dtype) < 32;
+}
+
+/// A number as C++: `real` for floats, else `integer`.
+std::string cpu_literal(DType dtype, double real, int64_t integer);
+/// What a symbol is called.
+std::string cpu_symbol(Expr symbol);
 /// An integer expression over symbols alone as C++: names `s0`, `s1`, ... are the symbols.
 std::string cpu_dim(Expr expr);
 /// The same for a number of elements or bytes: multiply_size() and add_size() of artifact/program.h

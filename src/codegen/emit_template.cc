@@ -24,7 +24,10 @@ EmittedKernel emit_template(const Graph& body, std::string_view name, BufferName
   CHECK(node.valid(), "the region has a template");
   TemplateWriter writer(body, node, names);
   const TemplateKind kind = template_of(body, node);
-  return kind == TemplateKind::gemm ? emit_gemm(writer, name) : emit_conv(writer, kind, name);
+  EmittedKernel kernel =
+      kind == TemplateKind::gemm ? emit_gemm(writer, name) : emit_conv(writer, kind, name);
+  kernel.shared = writer.shared();
+  return kernel;
 }
 
 EmittedKernel emit_loops(const Graph& body, std::string_view name, BufferNames names) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "codegen/region.h"
 
@@ -11,6 +12,7 @@ namespace ingot {
 /// The text of a kernel function and how its work is counted.
 struct EmittedKernel {
   std::string text;
+  std::vector<std::string> shared;  // definitions in front of it; other kernels may have the same
   Expr units;
   Expr unit_ns;               // i64
   Expr scratch_bytes;         // per worker

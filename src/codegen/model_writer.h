@@ -78,6 +78,10 @@ SourceFile write_model(const ModelDescription& model);
 /// Kernels and model in as few units as it takes, for a program that is compiled for one level.
 std::vector<SourceFile> write_whole(const ModelDescription& model, std::string_view prefix);
 
+/// A header of the compiler's resources for pasting: without what only makes sense in a file of its
+/// own.
+std::string pasted(std::string_view name);
+
 /// What stands in front of and behind the kernels of a translation unit: the headers that `kernels`
 /// use, and namespaces.
 std::string kernel_prologue(std::string_view kernels, Tiles tiles);

@@ -113,6 +113,7 @@ void TemplateWriter::declare_buffers() {
     const std::string name = concat(base, "_", k);
     exprs_.name_buffer(k, name, buffers[k].dtype);
     const std::string_view constness = buffers[k].written ? "" : "const ";
+    captures_[name] = concat(constness, cpu_type(buffers[k].dtype), "*");
     out_.line("[[maybe_unused]] auto* ", name, " = operand<", constness, cpu_type(buffers[k].dtype),
               ">(args, ", k, ");");
   }
@@ -123,6 +124,7 @@ void TemplateWriter::declare_symbols() {
   for (const Expr& e : dims_of_region()) symbols.merge(symbols_of(e));
   for (uint32_t id : symbols) {
     const Expr symbol = pool_.symbol(pool_.symbol_info(SymbolId(id)).name);
+    captures_[cpu_dim(symbol)] = "i64";
     out_.line("[[maybe_unused]] const i64 ", cpu_dim(symbol), " = args.symbols[", id, "];");
   }
 }
@@ -162,18 +164,20 @@ void TemplateWriter::write_epilogue(Exprs index, Expr lane) {
   exprs_.name_param(0, "acc", true);
   exprs_.name_var(lane.var(), "n");
   const auto scope = exprs_.save();
-  out_.block(
-      "const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 count) INGOT_LAMBDA",
-      [&] {
-        out_.line("(void)m, (void)n;");
-        exprs_.enter_vector(lane.var(), "count");
-        const TensorType& type = body_.tensor(chain.root);
-        exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
-                     region_.stored(0, chain.index), Expr{});
-        exprs_.leave_vector();
-      },
-      ";");
+  exprs_.restore({});
+  const size_t before = out_.text().size();
+  exprs_.enter_vector(lane.var(), "count");
+  const TensorType& type = body_.tensor(chain.root);
+  exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
+               region_.stored(0, chain.index), Expr{});
+  exprs_.leave_vector();
   exprs_.restore(scope);
+  Captures captures = captures_;
+  for (const char* index : {"batch", "group"})
+    captures[index] = "i64";  // where a template has them
+  const Closure closure = close_epilogue(out_.cut(before), captures);
+  shared_.push_back(closure.definition);
+  out_.line("const ", closure.type, " epilogue = ", closure.arguments, ";");
 }
 
 double TemplateWriter::operations_of_operand(size_t axis) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/closure.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_template.h"
 #include "passes/templates.h"
@@ -49,8 +50,8 @@ class TemplateWriter {
   /// The function `name` around `body`, with the buffers and symbols that it may use declared.
   void write_function(std::string_view name, const std::function<void()>& body);
 
-  /// `const auto epilogue = [&](i64 m, i64 n, vf32 acc, i64 count) {...};` for the result's `index`
-  /// in terms of m and of `lane`, which is called n.
+  /// Defines `epilogue`, to be called with (i64 m, i64 n, vf32 acc, i64 count), for the result's
+  /// `index` in terms of m and of `lane`, which is called n.
   void write_epilogue(Exprs index, Expr lane);
 
   /// Statements that store operand 0 at index [front.., lane, back..] for all of 0 <= lane < extent
@@ -59,6 +60,9 @@ class TemplateWriter {
 
   /// What an element of operand 0 costs with lanes along `axis`; 0 if it lies in memory.
   double operations_of_operand(size_t axis);
+
+  /// Definitions that the kernel needs in front of it.
+  const std::vector<std::string>& shared() const { return shared_; }
 
  private:
   void declare_buffers();
@@ -74,6 +78,8 @@ class TemplateWriter {
   Writer out_;
   CpuExprWriter exprs_;
   BufferNames names_;
+  Captures captures_;  // buffers and symbols, as the kernel declares them
+  std::vector<std::string> shared_;
 };
 
 EmittedKernel emit_gemm(TemplateWriter& writer, std::string_view name);

@@ -33,6 +33,12 @@ class Writer {
   void raw(std::string_view text) { text_ += text; }
   const std::string& text() const { return text_; }
   std::string take() { return std::move(text_); }
+  /// Takes back what was written since the text was `size` long.
+  std::string cut(size_t size) {
+    std::string last = text_.substr(size);
+    text_.resize(size);
+    return last;
+  }
 
  private:
   std::string text_;

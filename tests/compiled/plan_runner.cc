@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "artifact/program.h"
 #include "base/check.h"
@@ -79,8 +80,12 @@ Status PlanBatch::build(CpuLevel level) {
   for (size_t first = 0; first < plans_.size(); first += 40) {
     ProgramPlan all;
     std::string text;
+    std::set<std::string> shared;
     for (size_t k = first; k < std::min(first + 40, plans_.size()); ++k) {
       for (const PlannedKernel& kernel : plans_[k].kernels) {
+        for (const std::string& definition : kernel.emitted.shared) {
+          if (shared.insert(definition).second) text += definition;
+        }
         text += concat("[[gnu::visibility(\"default\")]] void ", kernel.name,
                        "(const KernelArgs& args, i64 begin, i64 end);\n", kernel.text);
       }

@@ -1,0 +1,314 @@
+// codegen/program_writer.cc: the interface, values and sizes of a program.
+#include "codegen/program_writer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "codegen/emit_cpu.h"
+
+namespace ingot {
+namespace {
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(Writer& out) : out_(out) {}
+
+  /// A program and those of its control steps.
+  void write(const ProgramPlan& root, std::string_view name) {
+    root_ = &root;
+    root_name_ = name;
+    write_work(out_, root, name);
+    for (size_t k = 0; k < root.bodies.size(); ++k)
+      write_tables(root.bodies[k], body_name(name, k));
+    write_tables(root, name);
+  }
+
+ private:
+  void write_tables(const ProgramPlan& plan, std::string_view name) {
+    write_symbols(plan, name);
+    write_ports(plan, name);
+    write_states(plan, name);
+    write_values(plan, name);
+    write_steps(out_, plan, name, *root_, root_name_);
+    write_value_bytes(plan, name);
+    write_output_dims(plan, name);
+    write_assumptions(plan, name);
+    out_.block(
+        concat("constexpr Program ", name, "_program ="),
+        [&] {
+          const ExprPool& pool = plan.graph.pool();
+          out_.line(table_text(concat(name, "_symbols"), pool.symbol_count()), ",");
+          out_.line(table_text(concat(name, "_inputs"), plan.inputs.size()), ",");
+          out_.line(table_text(concat(name, "_outputs"), plan.outputs.size()), ",");
+          out_.line(table_text(concat(name, "_states"), plan.states.size()), ",");
+          out_.line(table_text(concat(name, "_values"), plan.values.size()), ",");
+          out_.line(table_text(concat(name, "_steps"), plan.steps.size()), ",");
+          out_.line(name, "_value_bytes,");
+          out_.line(name, "_output_dims,");
+          out_.line(output_exprs_.size(), ",");
+          out_.line(table_text(concat(name, "_assumptions"), assumptions_.size()), ",");
+          out_.line(name, "_check_assumptions,");
+          if (plan.is_body) out_.line("true,");
+        },
+        ";");
+  }
+
+  void write_symbols(const ProgramPlan& plan, std::string_view name) {
+    const ExprPool& pool = plan.graph.pool();
+    if (pool.symbol_count() == 0) return;
+    const std::set<uint32_t> bound = bound_symbols(plan);
+    out_.block(
+        concat("constexpr Symbol ", name, "_symbols[] ="),
+        [&] {
+          for (uint32_t id = 0; id < pool.symbol_count(); ++id) {
+            const Symbol& s = pool.symbol_info(SymbolId(id));
+            // A symbol that no input has, left over from what passes removed, is never asked for.
+            const bool later = is_found(plan, id) || (!plan.is_body && !bound.contains(id));
+            out_.line("{", quote(s.name), ", ", s.range.lo, ", ", s.range.hi, ", ", s.divisor, ", ",
+                      later ? "true" : "false", "},");
+          }
+        },
+        ";");
+  }
+
+  /// Whether a run finds the symbol out itself.
+  static bool is_found(const ProgramPlan& plan, uint32_t symbol) {
+    if (plan.is_body) return plan.defined.contains(symbol);
+    return std::as_const(plan.graph.pool()).symbol_info(SymbolId(symbol)).data_dependent;
+  }
+
+  /// Symbols that the caller's tensors and states tell.
+  static std::set<uint32_t> bound_symbols(const ProgramPlan& plan) {
+    std::set<uint32_t> bound;
+    for (size_t input : plan.inputs) {
+      for (const Expr& dim : plan.graph.tensor(plan.graph.inputs()[input].value).dims) {
+        bound.merge(symbols_of(dim));
+      }
+    }
+    for (const PlannedState& state : plan.states) {
+      for (const Expr& e :
+           {state.type.batch, state.type.capacity, state.type.max_blocks, state.type.length}) {
+        if (e) bound.merge(symbols_of(e));
+      }
+    }
+    return bound;
+  }
+
+  void write_dims(const std::string& name, const Exprs& dims, bool is_output, bool is_body) {
+    if (dims.empty()) return;
+    std::vector<std::string> rows, texts;
+    for (const Expr& dim : dims) {
+      const bool plain = dim.kind() == ExprKind::symbol;
+      texts.push_back(quote(plain ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim)));
+      if (const auto constant = dim.as_int()) {
+        rows.push_back(concat("{", *constant, ", -1}"));
+      } else if (dim.kind() == ExprKind::symbol) {
+        rows.push_back(concat("{0, ", dim.symbol().value, "}"));
+      } else {
+        CHECK(is_output || is_body, "the reader names every dim of an input");
+        rows.push_back(concat("{0, ", -2 - static_cast<int64_t>(output_exprs_.size()), "}"));
+        output_exprs_.push_back(dim);
+      }
+    }
+    out_.line("constexpr Dim ", name, "_dims[] = {", join(rows, ", "), "};");
+    out_.line("constexpr const char* ", name, "_dim_text[] = {", join(texts, ", "), "};");
+  }
+
+  void write_ports(const ProgramPlan& plan, std::string_view name) {
+    output_exprs_.clear();
+    const auto rows = [&](std::string_view what, const std::vector<size_t>& numbers,
+                          const auto& port_of, const std::vector<uint32_t>& values,
+                          bool is_output) {
+      for (size_t k = 0; k < numbers.size(); ++k) {
+        const auto& [label, value] = port_of(numbers[k]);
+        write_dims(concat(name, "_", what, k), plan.graph.tensor(value).dims, is_output,
+                   plan.is_body);
+      }
+      if (numbers.empty()) return;
+      out_.block(
+          concat("constexpr Port ", name, "_", what, "s[] ="),
+          [&] {
+            for (size_t k = 0; k < numbers.size(); ++k) {
+              const auto& [label, value] = port_of(numbers[k]);
+              const TensorType& type = plan.graph.tensor(value);
+              const std::string dims = concat(name, "_", what, k);
+              out_.line("{", quote(label), ", ", info(type.dtype).onnx, ", ", type.rank(), ", ",
+                        type.rank() == 0 ? std::string("nullptr, nullptr")
+                                         : concat(dims, "_dims, ", dims, "_dim_text"),
+                        ", ", values[k], "},");
+            }
+          },
+          ";");
+    };
+    rows(
+        "input", plan.inputs,
+        [&](size_t k) {
+          return std::pair(plan.graph.inputs()[k].name, plan.graph.inputs()[k].value);
+        },
+        plan.input_values, false);
+    rows(
+        "output", plan.outputs,
+        [&](size_t k) {
+          return std::pair(plan.graph.outputs()[k].name, plan.graph.outputs()[k].value);
+        },
+        plan.output_values, true);
+  }
+
+  static int64_t symbol_or(const Expr& e, int64_t none) {
+    return e && e.kind() == ExprKind::symbol ? static_cast<int64_t>(e.symbol().value) : none;
+  }
+
+  void write_states(const ProgramPlan& plan, std::string_view name) {
+    if (plan.states.empty()) return;
+    for (size_t k = 0; k < plan.states.size(); ++k) {
+      std::vector<int64_t> token;
+      for (const Expr& dim : plan.states[k].type.token) token.push_back(dim.as_int().value_or(0));
+      out_.line("constexpr i64 ", name, "_token", k, "[] = {", join(token, ", "), "};");
+    }
+    out_.block(
+        concat("constexpr StatePort ", name, "_states[] ="),
+        [&] {
+          for (size_t k = 0; k < plan.states.size(); ++k) {
+            const PlannedState& s = plan.states[k];
+            const bool paged = s.type.layout == StateLayout::paged;
+            const int64_t appended =
+                s.appended.as_int() ? *s.appended.as_int() : -1 - symbol_or(s.appended, 0);
+            out_.line("{", quote(plan.graph.inputs()[s.input].name), ", ", quote(s.output_name),
+                      ", ", info(s.type.dtype).onnx,
+                      ", StateLayout::", paged ? "paged" : "contiguous", ", ", s.type.token.size(),
+                      ", ", name, "_token", k, ", ", s.type.block_size, ", ",
+                      symbol_or(s.type.batch, -1), ", ", s.type.batch.as_int().value_or(0), ", ",
+                      symbol_or(s.type.capacity, -1), ", ", symbol_or(s.type.max_blocks, -1), ", ",
+                      symbol_or(s.type.length, -1), ", ", appended, ", ", s.data, ", ", s.table,
+                      ", ", s.lengths, "},");
+          }
+        },
+        ";");
+  }
+
+  void write_values(const ProgramPlan& plan, std::string_view name) {
+    if (plan.values.empty()) return;
+    constexpr std::string_view kKinds[] = {"arena",    "input", "output",
+                                           "constant", "alias", "state"};
+    out_.block(
+        concat("constexpr Value ", name, "_values[] ="),
+        [&] {
+          for (const PlannedValue& v : plan.values) {
+            int64_t offset = 0;
+            if (v.kind == PlannedValue::Kind::constant) offset = root_->constants[v.base].offset;
+            uint32_t needs = 0;
+            if (v.bytes) {
+              for (uint32_t id : symbols_of(v.bytes)) {
+                if (is_found(plan, id)) needs = std::max(needs, id + 1);
+              }
+            }
+            out_.line("{ValueKind::", kKinds[static_cast<size_t>(v.kind)], ", ", v.base, ", ",
+                      v.plane, ", ", offset, ", ", v.first_step, ", ", v.last_step, ", ", needs,
+                      "},");
+          }
+        },
+        ";");
+  }
+
+  void write_value_bytes(const ProgramPlan& plan, std::string_view name) {
+    out_.block(concat("void ", name,
+                      "_value_bytes([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* bytes)"),
+               [&] {
+                 Exprs all;
+                 for (const PlannedValue& v : plan.values) all.push_back(v.bytes);
+                 declare_symbols(out_, plan, all);
+                 for (size_t k = 0; k < plan.values.size(); ++k) {
+                   const Expr& e = plan.values[k].bytes;
+                   out_.line("bytes[", k, "] = ", e ? cpu_size(e) : std::string("0"), ";");
+                 }
+               });
+  }
+
+  void write_output_dims(const ProgramPlan& plan, std::string_view name) {
+    out_.block(concat("void ", name,
+                      "_output_dims([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] i64* dims)"),
+               [&] {
+                 declare_symbols(out_, plan, output_exprs_);
+                 for (size_t k = 0; k < output_exprs_.size(); ++k) {
+                   out_.line("dims[", k, "] = ", cpu_dim(output_exprs_[k]), ";");
+                 }
+               });
+  }
+
+  void write_assumptions(const ProgramPlan& plan, std::string_view name) {
+    assumptions_.clear();
+    for (const Assumption& a : plan.graph.assumptions()) {
+      bool checkable = true;
+      for (const Expr& side : {a.a, a.b}) {
+        for (uint32_t id : symbols_of(side)) {
+          checkable &= !is_found(plan, id);
+        }
+      }
+      if (checkable) assumptions_.push_back(a);
+    }
+    if (!assumptions_.empty()) {
+      out_.block(
+          concat("constexpr Assumption ", name, "_assumptions[] ="),
+          [&] {
+            for (const Assumption& a : assumptions_) {
+              out_.line("{",
+                        quote(concat(a.text, ": expected ", to_text(a.a), " = ", to_text(a.b))),
+                        "},");
+            }
+          },
+          ";");
+    }
+    out_.block(concat("i64 ", name, "_check_assumptions([[maybe_unused]] const i64* symbols)"),
+               [&] {
+                 Exprs all;
+                 for (const Assumption& a : assumptions_) {
+                   all.push_back(a.a);
+                   all.push_back(a.b);
+                 }
+                 declare_symbols(out_, plan, all);
+                 for (size_t k = 0; k < assumptions_.size(); ++k) {
+                   out_.line("if (", cpu_dim(assumptions_[k].a), " != ", cpu_dim(assumptions_[k].b),
+                             ") return ", k, ";");
+                 }
+                 out_.line("return -1;");
+               });
+  }
+
+  Writer& out_;
+  Exprs output_exprs_;                   // of the program being written
+  std::vector<Assumption> assumptions_;  // likewise
+  const ProgramPlan* root_ = nullptr;
+  std::string_view root_name_;
+};
+
+}  // namespace
+
+void write_program(Writer& out, const ProgramPlan& root, std::string_view name) {
+  ProgramWriter(out).write(root, name);
+}
+
+std::string table_text(const std::string& name, size_t count) {
+  return count == 0 ? std::string("nullptr, 0") : concat(name, ", ", count);
+}
+
+void declare_symbols(Writer& out, const ProgramPlan& plan, std::span<const Expr> exprs) {
+  std::set<uint32_t> used;
+  for (const Expr& e : exprs) {
+    if (e) used.merge(symbols_of(e));
+  }
+  ExprPool& pool = plan.graph.pool();
+  for (uint32_t id : used) {
+    const Expr symbol = pool.symbol(pool.symbol_info(SymbolId(id)).name);
+    out.line("[[maybe_unused]] const i64 ", cpu_dim(symbol), " = symbols[", id, "];");
+  }
+}
+
+std::string body_name(std::string_view root_name, size_t number) {
+  return concat(root_name, "_body", number);
+}
+
+}  // namespace ingot
