@@ -111,7 +111,9 @@ function(ingot_program name)
 endfunction()
 
 # ingot_test(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes the GoogleTest binary ingot_NAME and
-#   registers each of its tests with ctest. Tests run in their binary's build folder.
+#   registers each of its tests with ctest. Tests run in their binary's build folder. Their names
+#   hold no values, of which many are addresses: ctest starts the longest tests of the last run
+#   first, and knows them by name.
 function(ingot_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS")
   if(NOT INGOT_TESTS)
@@ -122,13 +124,15 @@ function(ingot_test name)
   target_compile_definitions(ingot_${name} PRIVATE
     INGOT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" INGOT_BUILD_DIR="${PROJECT_BINARY_DIR}")
   string(REGEX REPLACE "_test$" "" prefix ${name})
-  gtest_discover_tests(ingot_${name} TEST_PREFIX "${prefix}." DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${prefix})
+  gtest_discover_tests(ingot_${name} TEST_PREFIX "${prefix}." NO_PRETTY_VALUES
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${prefix})
 endfunction()
 
 # ingot_fuzzer(NAME SOURCES ... [DEPS ...] [LIBS ...] [SEEDS folder ...]): makes fuzz_NAME of a
-#   source that defines LLVMFuzzerTestOneInput. With INGOT_FUZZ it is a libFuzzer program;
-#   otherwise fuzz/driver.cc mutates the seeds a fixed number of times, as the test fuzz.NAME.
+#   source that defines LLVMFuzzerTestOneInput, and the test fuzz.NAME. With INGOT_FUZZ it is a
+#   libFuzzer program whose corpus, begun with the seeds, grows in the build folder from run to run;
+#   otherwise fuzz/driver.cc mutates the seeds a fixed number of times. The target `fuzzers` builds
+#   all of them.
 function(ingot_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LIBS;SEEDS")
   if(NOT INGOT_TESTS)
@@ -137,8 +141,19 @@ function(ingot_fuzzer name)
   if(INGOT_FUZZ)
     ingot_program(fuzz_${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} LIBS ${arg_LIBS})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(corpus "${CMAKE_CURRENT_BINARY_DIR}/corpus/${name}")
+    set(copies COMMAND ${CMAKE_COMMAND} -E make_directory "${corpus}")
+    foreach(seed IN LISTS arg_SEEDS)
+      set(how copy)
+      if(IS_DIRECTORY "${seed}")
+        set(how copy_directory)
+      endif()
+      list(APPEND copies COMMAND ${CMAKE_COMMAND} -E ${how} "${seed}" "${corpus}")
+    endforeach()
+    add_custom_target(fuzz_${name}_corpus ${copies} VERBATIM)
+    add_dependencies(fuzz_${name} fuzz_${name}_corpus)
     add_test(NAME fuzz.${name}
-      COMMAND fuzz_${name} -runs=2000 -seed=1 -rss_limit_mb=2048 -timeout=10 -print_final_stats=0)
+      COMMAND fuzz_${name} -runs=20000 -seed=1 -rss_limit_mb=2048 -timeout=10 "${corpus}")
   else()
     list(APPEND arg_SOURCES "${PROJECT_SOURCE_DIR}/fuzz/driver.cc")
     list(SORT arg_SOURCES)
@@ -146,6 +161,10 @@ function(ingot_fuzzer name)
     add_test(NAME fuzz.${name} COMMAND fuzz_${name} 2000 1 ${arg_SEEDS})
   endif()
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers fuzz_${name})
 endfunction()
 
 # ingot_benchmark(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes bench_NAME with Google Benchmark.
