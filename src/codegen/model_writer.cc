@@ -74,7 +74,7 @@ class ModelWriter {
         if (plan == nullptr || plan->kernels.empty()) continue;
         out_.block(
             concat("constexpr KernelFn ", label, "_kernels_", space, "[] ="),
-            [&] {
+            [&, &plan = plan] {
               for (const PlannedKernel& kernel : plan->kernels) {
                 out_.line("ingot_cpu::", space, "::", kernel.name, ",");
               }
