@@ -235,6 +235,10 @@ TEST(GraphText, SaysWhereAndWhatIsWrong) {
             "line 1: expected type f32[2] of twice before, not f32[3], got '}'");
   EXPECT_EQ(message("graph \"a\" { %0 = everything(; flag=true, flag=true): f32[] }"),
             "line 1: expected each attribute once, got 'flag' again before, got '): f32[] }'");
+  // What was made before would read back simplified further.
+  EXPECT_EQ(message("graph \"a\" { input %0 \"x\": f32[n // 4] symbols: n in 0..2 }"),
+            "line 1: expected symbols only in front of all inputs, nodes and assumptions, got "
+            "'symbols: n in 0..2 }'");
 }
 
 TEST(GraphText, SurvivesDamage) {

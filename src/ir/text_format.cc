@@ -229,7 +229,7 @@ class Parser {
   };
 
   Status statement(Scope& scope) {
-    if (lexer_.accept_word("symbols")) return symbols(scope.graph.pool());
+    if (lexer_.peek_identifier() == "symbols") return symbols(scope);
     if (lexer_.accept_word("metadata")) return metadata(scope.graph);
     if (lexer_.accept_word("input")) return input(scope);
     if (lexer_.accept_word("assume")) return assumption(scope.graph);
@@ -243,7 +243,14 @@ class Parser {
     return lexer_.error("symbols, metadata, input, a node, assume, output or '}'");
   }
 
-  Status symbols(ExprPool& pool) {
+  /// What was simplified with a symbol stays as it is, so the symbol has to be known before.
+  Status symbols(Scope& scope) {
+    const bool is_first = scope.values.empty() && scope.graph.assumptions().empty();
+    if (!is_first || scope.depth > 0) {
+      return lexer_.error("symbols only in front of all inputs, nodes and assumptions");
+    }
+    lexer_.accept_word("symbols");
+    ExprPool& pool = scope.graph.pool();
     TRY_STATUS(lexer_.expect(":"));
     do {
       TRY(const Expr symbol, symbol_name(pool));
