@@ -34,8 +34,7 @@ struct OpCase {
   std::vector<Tensor> expected;  // the reference; empty if the op has none that can run
   std::vector<int64_t> symbols;  // values by SymbolId
   std::map<size_t, std::pair<double, double>> ranges;  // of input values, as in Sample
-  double terms = 1;      // values that an output element gathers, at most
-  double magnitude = 1;  // the largest finite input, at least 1
+  double magnitude = 1;                                // the largest finite input, at least 1
 
   const Node& node() const { return graph.node(graph.nodes().front()); }
   const OpRef& op() const { return node().op; }
