@@ -4,17 +4,18 @@
 
 #include "base/text.h"
 #include "ops/registry.h"
-#include "passes/fuse.h"
 #include "passes/pass.h"
 #include "tests/compiled/plan_runner.h"
 #include "tests/op_harness.h"
+#include "tests/pass_variants.h"
 #include "tests/random_graph.h"
 
 namespace ingot {
 namespace {
 
 constexpr uint64_t kCases = 10;
-constexpr uint64_t kGraphs = 24;
+constexpr uint64_t kGraphs = 2;  // a variant of the passes
+constexpr uint64_t kShapes = 4;  // a graph
 
 std::vector<CpuLevel> levels() {
   std::vector<CpuLevel> all;
@@ -73,52 +74,43 @@ TEST_P(Compiled, EveryOperatorGivesTheReference) {
   EXPECT_GT(cases.size(), all_ops().size() * kCases / 2);
 }
 
-// Whole graphs through all passes; the tolerance covers a dozen ops of fp32 rounding each.
+// Whole graphs with each pass on and off, one library of all and several shapes through it; the
+// tolerance covers a dozen ops of fp32 rounding each.
 TEST_P(Compiled, RandomGraphsGiveTheReference) {
   constexpr double kTolerance = 2e-4;
   PlanBatch batch;
   struct Case {
+    std::string label;
     uint64_t seed;
+    RandomGraph random;
     size_t number;
   };
   std::vector<Case> cases;
-  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+  const std::vector<PassVariant> variants = pass_variants();
+  for (uint64_t seed = 0; seed < kGraphs * variants.size(); ++seed) {
+    const PassVariant& variant = variants[seed % variants.size()];
     RandomGraph random = random_graph(seed, {.samples = false, .only_f32 = true});
     Graph optimised = random.graph;
-    std::set<std::string, std::less<>> disabled;
-    // A third of the graphs without fusion, one pass of the others left out in turn.
-    const auto rows = pipeline();
-    if (seed % 3 == 1) {
-      for (const std::string_view part : fuse_parts()) disabled.emplace(part);
-    }
-    if (seed % 3 == 2) {
-      const std::string_view name = rows[(seed / 3) % rows.size()].name;
-      if (name != "legalize") disabled.emplace(name);
-    }
     PassOptions options;
-    options.disabled = disabled;
+    options.disabled = variant.disabled;
     options.verify = true;
-    auto records = run_passes(optimised, rows, options);
+    auto records = run_passes(optimised, pipeline(), options);
     ASSERT_TRUE(records) << to_text(records.error());
-    auto number = batch.add(optimised, disabled);
-    if (!number && number.error().code == Code::kUnsupported) continue;  // holds a routine
+    auto number = batch.add(optimised, variant.disabled);
     ASSERT_TRUE(number) << to_text(number.error());
-    cases.push_back({seed, *number});
+    cases.push_back({concat("seed ", seed, ", ", variant.name), seed, std::move(random), *number});
   }
   const Status built = batch.build(GetParam());
   ASSERT_TRUE(built) << to_text(built.error());
-  EXPECT_GT(cases.size(), kGraphs / 2);
   for (const Case& c : cases) {
-    const RandomGraph random = random_graph(c.seed, {.samples = false, .only_f32 = true});
-    for (uint64_t round = 0; round < 3; ++round) {
-      const std::vector<Tensor> inputs = random_inputs(random, 100 * c.seed + round);
-      Interpreter interpreter(random.graph);
+    for (uint64_t shape = 0; shape < kShapes; ++shape) {
+      const std::vector<Tensor> inputs = random_inputs(c.random, 100 * c.seed + shape);
+      Interpreter interpreter(c.random.graph);
       auto expected = interpreter.run(inputs);
       ASSERT_TRUE(expected) << to_text(expected.error());
       auto got = batch.run(c.number, inputs, interpreter.symbols);
-      ASSERT_TRUE(got) << "seed " << c.seed << ": " << to_text(got.error());
-      EXPECT_EQ(find_difference(*expected, *got, kTolerance), "")
-          << "seed " << c.seed << ", round " << round;
+      ASSERT_TRUE(got) << c.label << ": " << to_text(got.error());
+      EXPECT_EQ(find_difference(*expected, *got, kTolerance), "") << c.label << ", shape " << shape;
     }
   }
 }

@@ -1,36 +1,16 @@
 // tests/gpu/codegen_test.cc: generated GPU code computes what the loop nests say, in the emulator.
 #include <gtest/gtest.h>
 
-#include <ostream>
-
 #include "hand_kernels.h"
 #include "kernel_case.h"
+#include "modes.h"
 
 namespace ingot {
 namespace {
 
-struct Mode {
-  const char* name;
-  const Dialect& (*dialect)();
-  bool check;
-};
+class Emulated : public testing::TestWithParam<NamedMode> {};
 
-void PrintTo(const Mode& mode, std::ostream* out) {
-  *out << mode.name;
-}
-
-constexpr Mode kModes[] = {{"cuda_fast", cuda_dialect, false},
-                           {"cuda_check", cuda_dialect, true},
-                           {"hip_fast", hip_dialect, false},
-                           {"hip_check", hip_dialect, true}};
-
-class Emulated : public testing::TestWithParam<Mode> {};
-
-std::string mode_name(const testing::TestParamInfo<Mode>& info) {
-  return info.param.name;
-}
-
-void run_all(std::span<const KernelCase> cases, const Mode& mode) {
+void run_all(std::span<const KernelCase> cases, const NamedMode& mode) {
   auto batch = EmulatedBatch::compile(cases, {&mode.dialect(), mode.check});
   ASSERT_TRUE(batch) << to_text(batch.error());
   for (size_t k = 0; k < cases.size(); ++k) {

@@ -117,6 +117,19 @@ std::string reports_text() {
 
 }  // namespace
 
+BufferValues buffer_of(const Tensor& tensor, DType dtype) {
+  return {dtype,
+          {tensor.reals().begin(), tensor.reals().end()},
+          {tensor.ints().begin(), tensor.ints().end()}};
+}
+
+Tensor to_tensor(const Tensor& like, const BufferValues& values) {
+  Tensor tensor(like.dtype(), like.dims());
+  std::ranges::copy(values.reals, tensor.reals().begin());
+  std::ranges::copy(values.ints, tensor.ints().begin());
+  return tensor;
+}
+
 struct EmulatedBatch::State {
   std::span<const KernelCase> cases;
   EmulatedMode mode;
@@ -131,7 +144,7 @@ struct EmulatedBatch::State {
     if (library != nullptr) dlclose(library);
   }
 
-  Status launch(const KernelCase& at, const GpuLaunch& launch,
+  Status launch(const KernelData& at, const GpuLaunch& launch,
                 const std::vector<DeviceBuffer>& buffers) const;
 };
 
@@ -181,7 +194,7 @@ Result<EmulatedBatch> EmulatedBatch::compile(std::span<const KernelCase> cases, 
   return batch;
 }
 
-Status EmulatedBatch::State::launch(const KernelCase& at, const GpuLaunch& launch,
+Status EmulatedBatch::State::launch(const KernelData& at, const GpuLaunch& launch,
                                     const std::vector<DeviceBuffer>& buffers) const {
   // A small grid makes threads and blocks stride over several units.
   constexpr int64_t kMostBlocks = 64;
@@ -209,6 +222,10 @@ Status EmulatedBatch::State::launch(const KernelCase& at, const GpuLaunch& launc
 }
 
 Result<std::vector<BufferValues>> EmulatedBatch::run_only(size_t k) const {
+  return run_on(k, state_->cases[k]);
+}
+
+Result<std::vector<BufferValues>> EmulatedBatch::run_on(size_t k, const KernelData& data) const {
   const KernelCase& at = state_->cases[k];
   emu::config() = emu::Config{};
   emu::config().seed = k + 1;
@@ -222,17 +239,17 @@ Result<std::vector<BufferValues>> EmulatedBatch::run_only(size_t k) const {
   for (size_t b = 0; b < at.kernel.buffers.size(); ++b) {
     // What is only written begins as nothing; a read of it is then an error.
     const bool only_written =
-        at.kernel.buffers[b].written && at.before[b].reals.empty() && at.before[b].ints.empty();
-    buffers.emplace_back(at.kernel.buffers[b].name, only_written ? at.after[b] : at.before[b],
+        at.kernel.buffers[b].written && data.before[b].reals.empty() && data.before[b].ints.empty();
+    buffers.emplace_back(at.kernel.buffers[b].name, only_written ? data.after[b] : data.before[b],
                          !only_written);
   }
   for (const GpuLaunch& launch : state_->kernels[k].launches) {
-    TRY_STATUS(state_->launch(at, launch, buffers));
+    TRY_STATUS(state_->launch(data, launch, buffers));
   }
   if (!emu::reports().empty()) return internal_error(at.label, ":", reports_text());
   std::vector<BufferValues> values;
   for (size_t b = 0; b < at.kernel.buffers.size(); ++b) {
-    values.push_back(read_back(at.after[b], buffers[b].memory()));
+    values.push_back(read_back(data.after[b], buffers[b].memory()));
   }
   return values;
 }

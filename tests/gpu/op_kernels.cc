@@ -8,13 +8,6 @@
 namespace ingot {
 namespace {
 
-/// The tensor as a buffer that holds `dtype`: a table of blocks is i64 in tensors, i32 in memory.
-BufferValues buffer_of(const Tensor& tensor, DType dtype) {
-  return {dtype,
-          {tensor.reals().begin(), tensor.reals().end()},
-          {tensor.ints().begin(), tensor.ints().end()}};
-}
-
 /// Output `number` of a case as a kernel of its own, reading the case's inputs.
 KernelCase kernel_of(const OpCase& op, size_t number, std::string name) {
   Graph graph = op.graph;

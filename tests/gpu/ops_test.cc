@@ -2,8 +2,7 @@
 // the GPUs' own compilers.
 #include <gtest/gtest.h>
 
-#include <ostream>
-
+#include "modes.h"
 #include "op_kernels.h"
 
 namespace ingot {
@@ -28,13 +27,6 @@ std::vector<KernelCase> all_kernels() {
   return all;
 }
 
-Tensor to_tensor(const Tensor& like, const BufferValues& values) {
-  Tensor tensor(like.dtype(), like.dims());
-  std::copy(values.reals.begin(), values.reals.end(), tensor.reals().begin());
-  std::copy(values.ints.begin(), values.ints.end(), tensor.ints().begin());
-  return tensor;
-}
-
 /// The planes of an op's outputs from the buffers of its kernels. An op that changes a state gives
 /// the planes it got, of which the kernel changed one.
 std::vector<Tensor> planes_of(const OpKernels& op,
@@ -53,17 +45,7 @@ std::vector<Tensor> planes_of(const OpKernels& op,
   return planes;
 }
 
-struct Mode {
-  const char* name;
-  const Dialect& (*dialect)();
-  bool check;
-};
-
-void PrintTo(const Mode& mode, std::ostream* out) {
-  *out << mode.name;
-}
-
-class EmulatedOps : public testing::TestWithParam<Mode> {};
+class EmulatedOps : public testing::TestWithParam<NamedMode> {};
 
 TEST_P(EmulatedOps, ComputeTheirCases) {
   const std::vector<KernelCase> kernels = all_kernels();
@@ -81,11 +63,7 @@ TEST_P(EmulatedOps, ComputeTheirCases) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Gpu, EmulatedOps,
-    testing::Values(Mode{"cuda_fast", cuda_dialect, false}, Mode{"cuda_check", cuda_dialect, true},
-                    Mode{"hip_fast", hip_dialect, false}, Mode{"hip_check", hip_dialect, true}),
-    [](const testing::TestParamInfo<Mode>& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Gpu, EmulatedOps, testing::ValuesIn(kModes), mode_name);
 
 class CudaCompiler : public testing::TestWithParam<const char*> {};
 
