@@ -68,13 +68,36 @@ class Fuser {
 
   // ---- epilogues ----
 
-  /// Whether `use` reads the value element for element, in its order or permuted.
-  bool continues(ValueId value, const Use& use) {
-    const Node& reader = graph_.node(use.node);
-    if (reader.outputs.size() != 1) return false;
-    if (reader.op.is<ops::Transpose>() || reader.op.is<ops::Reshape>()) return true;
-    return reader.op.is<ops::Pointwise>() &&
-           graph_.tensor(reader.outputs[0]).dims == graph_.tensor(value).dims;
+  /// Whether a node computes each of its elements from the same element of a tensor of `dims`.
+  bool is_elementwise(NodeId id, const Exprs& dims) const {
+    const Node& node = graph_.node(id);
+    return node.op.is<ops::Pointwise>() && graph_.tensor(node.outputs[0]).dims == dims;
+  }
+
+  bool only_moves(NodeId id) const {
+    const Node& node = graph_.node(id);
+    return node.op.is<ops::Transpose>() || node.op.is<ops::Reshape>();
+  }
+
+  /// The fewest nodes behind a value that give one value for all that is made of it: one that moves
+  /// it, or pointwise nodes that read it and each other, with no other reader of what is between.
+  /// Last the node that gives the value; none if there is no such set.
+  std::vector<NodeId> next_of_epilogue(ValueId value) {
+    const Exprs& dims = graph_.tensor(value).dims;
+    std::vector<NodeId> nodes;
+    std::set<NodeId> readers;  // still to be looked at, in the order that they run in
+    ValueId last = value;
+    do {
+      if (graph_.is_graph_output(last) || graph_.value(last).uses.empty()) return {};
+      for (const Use& use : graph_.value(last).uses) readers.insert(use.node);
+      const NodeId next = readers.extract(readers.begin()).value();
+      const bool moves = nodes.empty() && readers.empty() && only_moves(next);
+      if (template_of_[next.value].valid() || !(moves || is_elementwise(next, dims))) return {};
+      if (nodes.size() == kMostNodes) return {};
+      nodes.push_back(next);
+      last = graph_.node(next).outputs[0];
+    } while (!readers.empty());
+    return nodes;
   }
 
   bool is_template(NodeId id) const { return template_of(graph_, id) != TemplateKind::none; }
@@ -88,14 +111,19 @@ class Fuser {
   void extend_templates() {
     for (NodeId id : graph_.nodes()) {
       if (!is_template(id)) continue;
-      ValueId value = graph_.node(id).outputs[0];
-      while (const auto use = only_use(value)) {
-        if (!continues(value, *use) || template_of_[use->node.value].valid()) break;
-        in_memory_[value.value] = false;
-        template_of_[use->node.value] = id;
-        size_[use->node.value] += size_[graph_.value(value).producer.value];
-        if (size_[use->node.value] > kMostNodes) break;
-        value = graph_.node(use->node).outputs[0];
+      NodeId root = id;
+      while (size_[root.value] <= kMostNodes) {
+        const std::vector<NodeId> more = next_of_epilogue(graph_.node(root).outputs[0]);
+        if (more.empty()) break;
+        in_memory_[graph_.node(root).outputs[0].value] = false;
+        int size = size_[root.value];
+        for (NodeId node : more) {
+          template_of_[node.value] = id;
+          size += size_[node.value];
+          in_memory_[graph_.node(node).outputs[0].value] = node == more.back();
+        }
+        root = more.back();
+        size_[root.value] = size;
       }
     }
   }

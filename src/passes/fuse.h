@@ -12,10 +12,10 @@ namespace ingot {
 /// the input of a routine, something expensive that several readers want, or something whose
 /// recomputation would cost more than reading it. Everything else is computed where it is read, so
 /// any DAG of pointwise and data-moving ops, with reductions in it, becomes one loop nest; and a
-/// matrix product or convolution takes the chain of pointwise ops, reshapes and transposes behind
-/// it as its epilogue, and as its prologue what only its left operand reads, reductions aside.
-/// There is no list of fused combinations. Its parts can be switched off; without any, every op is
-/// a region.
+/// matrix product or convolution takes what pointwise ops make of it, until more than one value is
+/// wanted, and the reshapes and transposes among them, as its epilogue, and as its prologue what
+/// only its left operand reads, reductions aside. There is no list of fused combinations. Its parts
+/// can be switched off; without any, every op is a region.
 void fuse(Graph& graph, const PassContext& context);
 std::vector<std::string_view> fuse_parts();
 
