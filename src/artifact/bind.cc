@@ -330,6 +330,7 @@ ingot_status bind_symbols(Run& run) {
     const ingot_status status = check_output(run, i);
     if (status != INGOT_OK) return status;
   }
+  derive_symbols(program, workspace.symbols);
   const i64 broken =
       program.check_assumptions == nullptr ? -1 : program.check_assumptions(workspace.symbols);
   if (broken < 0) return INGOT_OK;

@@ -67,7 +67,7 @@ ingot_status workspace_bytes(const ingot_model* model, const i64* symbols, u32 s
     return fail(INGOT_INVALID_ARGUMENT, "workspace_bytes: expected %u symbols, got %u (threads %d)",
                 program.symbol_count, symbol_count, threads);
   }
-  i64* key = allocate_array<i64>(symbol_count);
+  i64* key = allocate_array<i64>(symbol_count + program.derived_count);
   if (key == nullptr) return fail(INGOT_RESOURCE_EXHAUSTED, "workspace_bytes: no memory");
   for (u32 s = 0; s < symbol_count; ++s) {
     const Symbol& declared = program.symbols[s];
@@ -84,7 +84,10 @@ ingot_status workspace_bytes(const ingot_model* model, const i64* symbols, u32 s
                   static_cast<long long>(key[s]));
   }
   const Plan* plan = nullptr;
-  if (status == INGOT_OK) status = model->main->plans.acquire(key, &plan);
+  if (status == INGOT_OK) {
+    derive_symbols(program, key);
+    status = model->main->plans.acquire(key, &plan);
+  }
   release(key);
   if (status != INGOT_OK) return status;
   const i64 most = min(model->pool->size, ThreadPool::kMaxSize);

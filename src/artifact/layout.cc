@@ -66,6 +66,8 @@ ingot_status group_values(Layout* layout) {
   for (u32 s = 0; s < program.step_count; ++s) {
     const u32 operands = program.steps[s].operand_count;
     if (operands > layout->most_operands) layout->most_operands = operands;
+    layout->most_kernel_symbols =
+        max(layout->most_kernel_symbols, program.steps[s].kernel_symbol_count);
     if (program.steps[s].symbol_count > 0) layout->group_step[layout->group_count++] = s;
   }
   for (u32 v = 0; v < program.value_count; ++v) {
@@ -109,6 +111,15 @@ void mark_bound_symbols(Layout* layout) {
 }
 
 }  // namespace
+
+void derive_symbols(const Program& program, i64* symbols) {
+  if (program.derived_count > 0) program.derive(symbols);
+}
+
+const i64* gather_symbols(const Step& step, const i64* symbols, i64* room) {
+  for (u32 k = 0; k < step.kernel_symbol_count; ++k) room[k] = symbols[step.kernel_symbols[k]];
+  return room;
+}
 
 ingot_status make_layout(const Program& program, Layout* layout) {
   const i64 values = program.value_count;

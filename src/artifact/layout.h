@@ -18,9 +18,16 @@ struct Layout {
   u32 group_count;
   u32* group_step;    // [groups] the steps that define symbols, in order
   u32 most_operands;  // of any step
-  u8* bound;          // [symbols] 1 if an input or state tells its value
-  void* memory;       // behind all of the arrays
+  u32 most_kernel_symbols;
+  u8* bound;     // [symbols] 1 if an input or state tells its value
+  void* memory;  // behind all of the arrays
 };
+
+/// Computes what the program derives from its symbols; `symbols` has room for it.
+void derive_symbols(const Program& program, i64* symbols);
+/// The symbols that a step's kernel is given, of all that the program has; `room` is for
+/// Layout::most_kernel_symbols.
+const i64* gather_symbols(const Step& step, const i64* symbols, i64* room);
 
 /// Errors: invalid_model if the program contradicts itself, resource_exhausted.
 ingot_status make_layout(const Program& program, Layout* layout);

@@ -139,10 +139,12 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
                                   steps * static_cast<i64>(sizeof(Work)));
   Interval* intervals = allocate_array<Interval>(values);
   u32* order = allocate_array<u32>(values);
-  if (memory == nullptr || intervals == nullptr || order == nullptr) {
+  i64* kernel_symbols = allocate_array<i64>(layout_.most_kernel_symbols);
+  if (memory == nullptr || intervals == nullptr || order == nullptr || kernel_symbols == nullptr) {
     release(memory);
     release(intervals);
     release(order);
+    release(kernel_symbols);
     return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for a plan of %lld values",
                 static_cast<long long>(values));
   }
@@ -168,6 +170,7 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
   release(order);
   if (plan->arena_bytes > machine_bytes()) {
     const i64 arena_bytes = plan->arena_bytes;
+    release(kernel_symbols);
     release(plan);
     return fail(INGOT_RESOURCE_EXHAUSTED,
                 "run: the values for these dims need %s%lld bytes, this machine has %lld",
@@ -179,10 +182,12 @@ ingot_status PlanCache::make(const i64* symbols, Plan** result) {
   plan->known_steps = layout_.group_count > 0 ? layout_.group_step[0] + 1 : program.step_count;
   for (u32 s = 0; s < plan->known_steps; ++s) {
     if (program.steps[s].work == nullptr) continue;
-    plan->work[s] = program.steps[s].work(symbols);
+    const Step& step = program.steps[s];
+    plan->work[s] = step.work(gather_symbols(step, symbols, kernel_symbols));
     plan->scratch_bytes =
         max(plan->scratch_bytes, round_up(plan->work[s].scratch_bytes, kAlignment));
   }
+  release(kernel_symbols);
   *result = plan;
   return INGOT_OK;
 }

@@ -42,8 +42,8 @@ class PlanCache {
   PlanCache(const PlanCache&) = delete;
   PlanCache& operator=(const PlanCache&) = delete;
 
-  /// The plan for these symbols; give it back with release_plan(). Data-dependent symbols must be
-  /// 0. Errors: resource_exhausted when the sizes exceed any memory.
+  /// The plan for these symbols and what is derived from them; give it back with release_plan().
+  /// Data-dependent symbols must be 0. Errors: resource_exhausted when the sizes exceed any memory.
   ingot_status acquire(const i64* symbols, const Plan** plan);
   void release_plan(const Plan* plan);
 

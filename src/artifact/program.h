@@ -32,8 +32,8 @@ inline i64 add_size(i64 a, i64 b) {
 /// equal kernels of different layers share one body.
 struct KernelArgs {
   void* const* values;
-  const i64* symbols;
-  void* scratch;  // this worker's own, aligned to 64; KernelInfo::scratch_bytes long
+  const i64* symbols;  // those of Step::kernel_symbols
+  void* scratch;       // this worker's own, aligned to 64; KernelInfo::scratch_bytes long
 };
 
 /// Operand k as elements of type T.
@@ -45,7 +45,7 @@ inline T* operand(const KernelArgs& args, u32 k) {
 /// Runs work units [begin, end) of one step. Units are independent of each other.
 using KernelFn = void (*)(const KernelArgs& args, i64 begin, i64 end);
 
-/// How much there is to do for these symbols.
+/// How much there is to do for these symbols, which are the kernel's own.
 struct Work {
   i64 units;          // independent work units; 0: nothing to do
   double unit_ns;     // estimated time of one unit on one thread of an ordinary machine
@@ -123,6 +123,8 @@ struct Step {
   u32 first_symbol, symbol_count;         // symbols that this step defines (data-dependent sizes)
   double flops_per_unit, bytes_per_unit;  // for profiles, 0 if unknown
   const Control* control = nullptr;       // instead of a kernel or routine
+  const u32* kernel_symbols = nullptr;    // kernels: numbers of the symbols that it is given
+  u32 kernel_symbol_count = 0;
 };
 
 enum class ValueKind : u8 {
@@ -195,7 +197,8 @@ struct Assumption {
   const char* text;  // "dims of 'a' and 'b': expected equal"
 };
 
-/// Straight-line program over numbered values. A model's programs have one table of symbols.
+/// Straight-line program over numbered values. A model's programs have one table of symbols. Behind
+/// the symbols, each program has dimensions that it derives from them, and numbers them on.
 struct Program {
   const Symbol* symbols;
   u32 symbol_count;
@@ -219,6 +222,9 @@ struct Program {
   /// Number of the first assumption that does not hold, or -1.
   i64 (*check_assumptions)(const i64* symbols);
   bool is_body = false;  // of a control step: it knows the symbols of the program around
+  /// Computes the derived dimensions, symbols[symbol_count ...], from those in front of them.
+  void (*derive)(i64* symbols) = nullptr;
+  u32 derived_count = 0;
 };
 
 /// Code for one instruction set level.

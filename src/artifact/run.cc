@@ -73,6 +73,7 @@ ingot_status make_group_ready(Run& run, u32 group) {
   Workspace& workspace = *run.workspace;
   ingot_status status = check_defined_symbols(run, program.steps[layout.group_step[group - 1]]);
   if (status != INGOT_OK) return status;
+  derive_symbols(program, workspace.symbols);
   program.value_bytes(workspace.symbols, workspace.late_bytes);
   u32 count = 0;
   for (u32 v = 0; v < program.value_count; ++v) {
@@ -143,9 +144,8 @@ ingot_status run_kernel(Run& run, const Step& step, void* scratch, ingot_profile
   StepJob job;
   job.kernel = run.runtime->kernels[step.kernel];
   job.values = run.workspace->operands;
-  job.symbols = run.workspace->symbols;
-  job.work = run.step < run.plan->known_steps ? run.plan->work[run.step]
-                                              : step.work(run.workspace->symbols);
+  job.symbols = gather_symbols(step, run.workspace->symbols, run.workspace->kernel_symbols);
+  job.work = run.step < run.plan->known_steps ? run.plan->work[run.step] : step.work(job.symbols);
   if (job.work.units <= 0) return INGOT_OK;
   job.scratch = scratch;
   job.scratch_bytes = run.plan->scratch_bytes;

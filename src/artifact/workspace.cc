@@ -26,9 +26,10 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   const i64 controls = has_control(program) ? program.step_count : 0;
   const i64 bytes = static_cast<i64>(sizeof(Workspace)) +
                     values * static_cast<i64>(2 * 8 + sizeof(Interval) + 4) + symbols * 16 +
+                    (program.derived_count + layout.most_kernel_symbols) * i64{8} +
                     layout.most_operands * 8 + program.output_dim_count * 8 + inputs * 8 +
                     outputs * 24 + layout.group_count * static_cast<i64>(sizeof(Buffer)) +
-                    controls * static_cast<i64>(sizeof(ControlMemory)) + 18 * 8;
+                    controls * static_cast<i64>(sizeof(ControlMemory)) + 19 * 8;
   u8* next = allocate_array<u8>(bytes);
   if (next == nullptr) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for a workspace of %lld bytes",
@@ -38,7 +39,8 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   next += round_up(sizeof(Workspace), 8);
   workspace->values = take<void*>(next, values);
   workspace->operands = take<void*>(next, layout.most_operands);
-  workspace->symbols = take<i64>(next, symbols);
+  workspace->symbols = take<i64>(next, symbols + program.derived_count);
+  workspace->kernel_symbols = take<i64>(next, layout.most_kernel_symbols);
   workspace->bound_port = take<u32>(next, symbols);
   workspace->bound_axis = take<u32>(next, symbols);
   workspace->late_bytes = take<i64>(next, values);

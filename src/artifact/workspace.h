@@ -21,10 +21,11 @@ struct ControlMemory {
 /// Tables and memory of one run of one program. Kept between runs, so that running again with the
 /// same dims allocates nothing.
 struct Workspace {
-  void** values;    // [values]
-  void** operands;  // [most_operands] the values that the present step names
-  i64* symbols;     // [symbols]
-  u32* bound_port;  // [symbols] which input's dim told the symbol, for messages
+  void** values;        // [values]
+  void** operands;      // [most_operands] the values that the present step names
+  i64* symbols;         // [symbols + derived]
+  i64* kernel_symbols;  // [most_kernel_symbols] those that the present step's kernel is given
+  u32* bound_port;      // [symbols] which input's dim told the symbol, for messages
   u32* bound_axis;
   i64* late_bytes;      // [values] once data-dependent symbols are known
   i64* dims;            // [output_dim_count] the outputs' dimension expressions

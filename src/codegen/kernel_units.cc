@@ -97,7 +97,7 @@ std::vector<SourceFile> write_kernels(const ProgramPlan& plan, std::string_view 
     Writer kernel;
     kernel.line();
     write_provenance(kernel, plan.kernels[k].provenance);
-    if (const Graph* body = region_of(plan, k)) write_region(kernel, *body);
+    write_region(kernel, plan.kernels[k].region);
     kernel.raw(plan.kernels[k].text);
     texts.push_back(kernel.take());
     total += plan.kernels[k].text.size();

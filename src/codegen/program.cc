@@ -7,10 +7,12 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "codegen/dim_table.h"
 #include "codegen/emit_cpu.h"
 #include "ops/control.h"
 #include "ops/fusion.h"
 #include "ops/reshape.h"
+#include "passes/passes.h"
 
 namespace ingot {
 namespace {
@@ -254,7 +256,7 @@ class Planner {
         continue_state(node, output, *fusion.body);
       }
     }
-    step.kernel = kernel_of(*fusion.body, node.provenance);
+    step.kernel = kernel_of(*fusion.body, node.provenance, &step.kernel_symbols);
     plan_.steps.push_back(std::move(step));
   }
 
@@ -272,12 +274,17 @@ class Planner {
     state.appended = graph().type(output).state.length - state.type.length;
   }
 
-  uint32_t kernel_of(const Graph& body, const std::vector<std::string>& provenance) {
-    const bool is_template = find_template(body).valid();
-    const auto emit = [&](std::string_view name, BufferNames names) {
-      return is_template ? emit_template(body, name, names) : emit_loops(body, name, names);
-    };
-    EmittedKernel neutral = emit("kernel", BufferNames::neutral);
+  static EmittedKernel emit(const Graph& region, std::string_view name, BufferNames names) {
+    return find_template(region).valid() ? emit_template(region, name, names)
+                                         : emit_loops(region, name, names);
+  }
+
+  uint32_t kernel_of(const Graph& body, const std::vector<std::string>& provenance,
+                     Exprs* symbols) {
+    DimTable dims(DimTable::Names::neutral);
+    const Graph region = over(body, dims);
+    *symbols = dims.leaves();
+    const EmittedKernel neutral = emit(region, "kernel", BufferNames::neutral);
     const std::string key =
         concat(neutral.text, cpu_dim(neutral.units), "\n", cpu_dim(neutral.unit_ns));
     const auto [at, fresh] =
@@ -285,13 +292,20 @@ class Planner {
     if (fresh) {
       PlannedKernel kernel;
       kernel.name = concat(root_.prefix_, kind_name(body), "_", root_.plan_.kernels.size());
-      kernel.emitted = emit(kernel.name, BufferNames::of_values);
+      DimTable named(DimTable::Names::of_symbols);
+      kernel.region = over(body, named);
+      kernel.emitted = emit(kernel.region, kernel.name, BufferNames::of_values);
       kernel.text = std::move(kernel.emitted.text);
       root_.plan_.kernels.push_back(std::move(kernel));
     }
     std::vector<std::string>& all = root_.plan_.kernels[at->second].provenance;
     all.insert(all.end(), provenance.begin(), provenance.end());
     return at->second;
+  }
+
+  /// The region over the symbols of a table.
+  static Graph over(const Graph& body, DimTable& dims) {
+    return map_dims(body, dims.pool(), [&](Expr e) { return dims.find_leaf(e); });
   }
 
   void finish_outputs() {

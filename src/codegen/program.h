@@ -10,9 +10,11 @@
 
 namespace ingot {
 
-/// A kernel function; steps whose regions give the same text share one.
+/// A kernel function; steps whose regions give the same text share one. Its symbols are its own:
+/// PlannedStep::kernel_symbols says what they are.
 struct PlannedKernel {
   std::string name;
+  Graph region;                         // over the kernel's symbols
   std::string text;                     // C++
   std::vector<std::string> provenance;  // of all its steps
   EmittedKernel emitted;
@@ -34,6 +36,7 @@ struct PlannedStep {
   std::vector<uint32_t> bodies;          // instead of both: numbers in the root's bodies
   NodeId node;
   std::vector<uint32_t> operands;  // value numbers
+  Exprs kernel_symbols;            // what the kernel's symbols are: leaves of a DimTable
   std::vector<std::string> provenance;
   std::vector<SymbolId> defines;  // data-dependent symbols
 };

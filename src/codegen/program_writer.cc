@@ -2,6 +2,7 @@
 #include "codegen/program_writer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -10,6 +11,33 @@
 
 namespace ingot {
 namespace {
+
+/// Parts of an expression that a person would read.
+constexpr size_t kMostRead = 64;
+
+/// A dimension as a person reads it.
+std::string text_of(Expr dim) {
+  std::vector<Expr> parts = {dim};
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (k == kMostRead) return "computed";
+    for (int i = 0; i < 3; ++i) {
+      if (const Expr operand = parts[k].operand(i)) parts.push_back(operand);
+    }
+  }
+  return to_text(dim);
+}
+
+void collect_symbols(Expr expr, std::map<uint32_t, Expr>* symbols) {
+  for_each(expr, [&](Expr part) {
+    if (part.kind() == ExprKind::symbol) symbols->emplace(part.symbol().value, part);
+  });
+}
+
+void declare(Writer& out, const std::map<uint32_t, Expr>& symbols) {
+  for (const auto& [id, symbol] : symbols) {
+    out.line("[[maybe_unused]] const i64 ", cpu_symbol(symbol), " = symbols[", id, "];");
+  }
+}
 
 class ProgramWriter {
  public:
@@ -27,14 +55,18 @@ class ProgramWriter {
 
  private:
   void write_tables(const ProgramPlan& plan, std::string_view name) {
+    find_assumptions(plan);
+    dims_.emplace(std::as_const(plan.graph.pool()));
+    add_dims(plan);
     write_symbols(plan, name);
     write_ports(plan, name);
     write_states(plan, name);
     write_values(plan, name);
-    write_steps(out_, plan, name, *root_, root_name_);
+    write_steps(out_, plan, name, *dims_, *root_, root_name_);
     write_value_bytes(plan, name);
-    write_output_dims(plan, name);
-    write_assumptions(plan, name);
+    write_output_dims(name);
+    write_assumptions(name);
+    write_derived(plan, name);
     out_.block(
         concat("constexpr Program ", name, "_program ="),
         [&] {
@@ -50,9 +82,68 @@ class ProgramWriter {
           out_.line(output_exprs_.size(), ",");
           out_.line(table_text(concat(name, "_assumptions"), assumptions_.size()), ",");
           out_.line(name, "_check_assumptions,");
-          if (plan.is_body) out_.line("true,");
+          out_.line(plan.is_body ? "true" : "false", ", ", name, "_derive, ",
+                    dims_->leaves().size() - pool.symbol_count(), ",");
         },
         ";");
+  }
+
+  /// Every dimension that a function of the program mentions.
+  void add_dims(const ProgramPlan& plan) {
+    const auto add = [&](const Exprs& exprs) {
+      for (const Expr& e : exprs) dims_->add(e);
+    };
+    for (const PlannedValue& value : plan.values) {
+      if (value.bytes) dims_->add(value.bytes);
+    }
+    for (const PlannedStep& step : plan.steps) {
+      add(step.kernel_symbols);
+      const Node& node = plan.graph.node(step.node);
+      for (const auto* values : {&node.inputs, &node.outputs}) {
+        for (ValueId value : *values) {
+          if (value.valid() && plan.graph.type(value).is_tensor()) {
+            add(plan.graph.tensor(value).dims);
+          }
+        }
+      }
+      for (const Expr& e : expressions_of(node.op)) dims_->add(e);
+    }
+    const auto add_port = [&](ValueId value) {
+      if (plan.graph.type(value).is_tensor()) add(plan.graph.tensor(value).dims);
+    };
+    for (const GraphInput& input : plan.graph.inputs()) add_port(input.value);
+    for (const GraphOutput& output : plan.graph.outputs()) add_port(output.value);
+    for (const Assumption& a : assumptions_) add({a.a, a.b});
+  }
+
+  static Exprs expressions_of(const OpRef& op) {
+    Exprs found;
+    for (size_t k = 0; k < op.def().fields.size(); ++k) {
+      const Attribute value = op.attribute(k);
+      if (const auto* dim = std::get_if<Expr>(&value)) found.push_back(*dim);
+    }
+    return found;
+  }
+
+  /// Each from those in front of it.
+  void write_derived(const ProgramPlan& plan, std::string_view name) {
+    const size_t first = plan.graph.pool().symbol_count();
+    out_.block(concat("void ", name, "_derive([[maybe_unused]] i64* symbols)"), [&] {
+      const size_t count = dims_->leaves().size();
+      Exprs definitions;
+      std::map<uint32_t, Expr> given;
+      for (size_t k = first; k < count; ++k) {
+        definitions.push_back(dims_->definition(k));
+        collect_symbols(definitions.back(), &given);
+        CHECK(given.empty() || given.rbegin()->first < k, "a leaf was not added in time");
+      }
+      given.erase(given.lower_bound(static_cast<uint32_t>(first)), given.end());
+      declare(out_, given);
+      for (size_t k = first; k < count; ++k) {
+        out_.line("[[maybe_unused]] const i64 ", cpu_symbol(dims_->symbol(k)), " = symbols[", k,
+                  "] = ", cpu_size(definitions[k - first]), ";");
+      }
+    });
   }
 
   void write_symbols(const ProgramPlan& plan, std::string_view name) {
@@ -101,7 +192,7 @@ class ProgramWriter {
     std::vector<std::string> rows, texts;
     for (const Expr& dim : dims) {
       const bool plain = dim.kind() == ExprKind::symbol;
-      texts.push_back(quote(plain ? dim.pool().symbol_info(dim.symbol()).name : to_text(dim)));
+      texts.push_back(quote(plain ? dim.pool().symbol_info(dim.symbol()).name : text_of(dim)));
       if (const auto constant = dim.as_int()) {
         rows.push_back(concat("{", *constant, ", -1}"));
       } else if (dim.kind() == ExprKind::symbol) {
@@ -218,28 +309,31 @@ class ProgramWriter {
                       "[[maybe_unused]] i64* bytes)"),
                [&] {
                  Exprs all;
-                 for (const PlannedValue& v : plan.values) all.push_back(v.bytes);
-                 declare_symbols(out_, plan, all);
-                 for (size_t k = 0; k < plan.values.size(); ++k) {
-                   const Expr& e = plan.values[k].bytes;
-                   out_.line("bytes[", k, "] = ", e ? cpu_size(e) : std::string("0"), ";");
+                 for (const PlannedValue& v : plan.values) {
+                   all.push_back(v.bytes ? dims_->map(v.bytes) : Expr());
+                 }
+                 declare_symbols(out_, all);
+                 for (size_t k = 0; k < all.size(); ++k) {
+                   out_.line("bytes[", k, "] = ", all[k] ? cpu_size(all[k]) : "0", ";");
                  }
                });
   }
 
-  void write_output_dims(const ProgramPlan& plan, std::string_view name) {
+  void write_output_dims(std::string_view name) {
     out_.block(concat("void ", name,
                       "_output_dims([[maybe_unused]] const i64* symbols, "
                       "[[maybe_unused]] i64* dims)"),
                [&] {
-                 declare_symbols(out_, plan, output_exprs_);
+                 for (Expr& e : output_exprs_) e = dims_->map(e);
+                 declare_symbols(out_, output_exprs_);
                  for (size_t k = 0; k < output_exprs_.size(); ++k) {
                    out_.line("dims[", k, "] = ", cpu_dim(output_exprs_[k]), ";");
                  }
                });
   }
 
-  void write_assumptions(const ProgramPlan& plan, std::string_view name) {
+  /// Those that can be checked before the steps run.
+  void find_assumptions(const ProgramPlan& plan) {
     assumptions_.clear();
     for (const Assumption& a : plan.graph.assumptions()) {
       bool checkable = true;
@@ -250,13 +344,16 @@ class ProgramWriter {
       }
       if (checkable) assumptions_.push_back(a);
     }
+  }
+
+  void write_assumptions(std::string_view name) {
     if (!assumptions_.empty()) {
       out_.block(
           concat("constexpr Assumption ", name, "_assumptions[] ="),
           [&] {
             for (const Assumption& a : assumptions_) {
               out_.line("{",
-                        quote(concat(a.text, ": expected ", to_text(a.a), " = ", to_text(a.b))),
+                        quote(concat(a.text, ": expected ", text_of(a.a), " = ", text_of(a.b))),
                         "},");
             }
           },
@@ -266,12 +363,12 @@ class ProgramWriter {
                [&] {
                  Exprs all;
                  for (const Assumption& a : assumptions_) {
-                   all.push_back(a.a);
-                   all.push_back(a.b);
+                   all.push_back(dims_->map(a.a));
+                   all.push_back(dims_->map(a.b));
                  }
-                 declare_symbols(out_, plan, all);
+                 declare_symbols(out_, all);
                  for (size_t k = 0; k < assumptions_.size(); ++k) {
-                   out_.line("if (", cpu_dim(assumptions_[k].a), " != ", cpu_dim(assumptions_[k].b),
+                   out_.line("if (", cpu_dim(all[2 * k]), " != ", cpu_dim(all[2 * k + 1]),
                              ") return ", k, ";");
                  }
                  out_.line("return -1;");
@@ -279,6 +376,7 @@ class ProgramWriter {
   }
 
   Writer& out_;
+  std::optional<DimTable> dims_;         // of the program being written
   Exprs output_exprs_;                   // of the program being written
   std::vector<Assumption> assumptions_;  // likewise
   const ProgramPlan* root_ = nullptr;
@@ -295,16 +393,12 @@ std::string table_text(const std::string& name, size_t count) {
   return count == 0 ? std::string("nullptr, 0") : concat(name, ", ", count);
 }
 
-void declare_symbols(Writer& out, const ProgramPlan& plan, std::span<const Expr> exprs) {
-  std::set<uint32_t> used;
+void declare_symbols(Writer& out, std::span<const Expr> exprs) {
+  std::map<uint32_t, Expr> used;
   for (const Expr& e : exprs) {
-    if (e) used.merge(symbols_of(e));
+    if (e) collect_symbols(e, &used);
   }
-  ExprPool& pool = plan.graph.pool();
-  for (uint32_t id : used) {
-    const Expr symbol = pool.symbol(pool.symbol_info(SymbolId(id)).name);
-    out.line("[[maybe_unused]] const i64 ", cpu_dim(symbol), " = symbols[", id, "];");
-  }
+  declare(out, used);
 }
 
 std::string body_name(std::string_view root_name, size_t number) {

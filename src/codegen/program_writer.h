@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "codegen/dim_table.h"
 #include "codegen/program.h"
 #include "codegen/writer.h"
 
@@ -18,17 +19,14 @@ void write_program(Writer& out, const ProgramPlan& root, std::string_view name);
 std::string table_text(const std::string& name, size_t count);
 
 /// Declares the symbols that expressions mention, from the array `symbols`.
-void declare_symbols(Writer& out, const ProgramPlan& plan, std::span<const Expr> exprs);
-
-/// The region that a kernel was written for, or null.
-const Graph* region_of(const ProgramPlan& plan, size_t kernel);
+void declare_symbols(Writer& out, std::span<const Expr> exprs);
 
 /// How much work each of a root's kernels has: NAME_work0, ...
 void write_work(Writer& out, const ProgramPlan& root, std::string_view name);
 
 /// The steps of a program of `root`, which is called `root_name`: NAME_steps, and the functions
-/// around routines and control steps.
-void write_steps(Writer& out, const ProgramPlan& plan, std::string_view name,
+/// around routines and control steps. `dims` are the program's.
+void write_steps(Writer& out, const ProgramPlan& plan, std::string_view name, DimTable& dims,
                  const ProgramPlan& root, std::string_view root_name);
 
 /// What the program of a control step is called.

@@ -9,15 +9,14 @@
 #include "codegen/program_writer.h"
 #include "ops/control.h"
 #include "ops/custom.h"
-#include "ops/fusion.h"
 
 namespace ingot {
 namespace {
 
 class StepWriter {
  public:
-  StepWriter(Writer& out, const ProgramPlan& root, std::string_view root_name)
-      : out_(out), root_(&root), root_name_(root_name) {}
+  StepWriter(Writer& out, DimTable& dims, const ProgramPlan& root, std::string_view root_name)
+      : out_(out), dims_(dims), root_(&root), root_name_(root_name) {}
 
   void write(const ProgramPlan& plan, std::string_view name) {
     write_routines(plan, name);
@@ -26,6 +25,12 @@ class StepWriter {
   }
 
  private:
+  std::string text(Expr dim) { return cpu_dim(dims_.map(dim)); }
+  void declare_dims(Exprs exprs) {
+    for (Expr& e : exprs) e = dims_.map(e);
+    declare_symbols(out_, exprs);
+  }
+
   /// An op's attributes as a routine gets them (artifact/routines.h).
   static Exprs routine_attributes(ExprPool& pool, const OpRef& op) {
     Exprs numbers;
@@ -67,12 +72,12 @@ class StepWriter {
         }
         const Exprs numbers = routine_attributes(plan.graph.pool(), node.op);
         all.insert(all.end(), numbers.begin(), numbers.end());
-        declare_symbols(out_, plan, all);
+        declare_dims(all);
         std::vector<std::string> rows;
         for (size_t i = 0; i < node.inputs.size(); ++i) {
           const TensorType& type = plan.graph.tensor(node.inputs[i]);
           std::vector<std::string> dims;
-          for (const Expr& dim : type.dims) dims.push_back(cpu_dim(dim));
+          for (const Expr& dim : type.dims) dims.push_back(text(dim));
           if (dims.empty()) dims.push_back("0");
           out_.line("const i64 dims", i, "[] = {", join(dims, ", "), "};");
           rows.push_back(concat("{", info(type.dtype).onnx, ", ", type.rank(), ", dims", i, "}"));
@@ -80,7 +85,7 @@ class StepWriter {
         out_.line("const RoutineTensor inputs[] = {", join(rows, ", "), "};");
         if (!numbers.empty()) {
           std::vector<std::string> texts;
-          for (const Expr& number : numbers) texts.push_back(cpu_dim(number));
+          for (const Expr& number : numbers) texts.push_back(text(number));
           out_.line("const i64 attributes[] = {", join(texts, ", "), "};");
           out_.line("args.attributes = attributes;");
         }
@@ -103,12 +108,12 @@ class StepWriter {
         const Exprs& dims = plan.graph.tensor(value).dims;
         all.insert(all.end(), dims.begin(), dims.end());
       }
-      declare_symbols(out_, plan, all);
+      declare_dims(all);
       std::vector<std::string> rows;
       for (size_t i = 0; i < operands.size(); ++i) {
         const TensorType& type = plan.graph.tensor(operands[i]);
         std::vector<std::string> dims;
-        for (const Expr& dim : type.dims) dims.push_back(cpu_dim(dim));
+        for (const Expr& dim : type.dims) dims.push_back(text(dim));
         if (dims.empty()) dims.push_back("0");
         out_.line("const i64 dims", i, "[] = {", join(dims, ", "), "};");
         rows.push_back(concat("{", quote(plan.graph.value(operands[i]).name), ", ",
@@ -159,11 +164,11 @@ class StepWriter {
     out_.block(concat("void ", name,
                       "_dims([[maybe_unused]] const i64* symbols, [[maybe_unused]] i64* dims)"),
                [&] {
-                 declare_symbols(out_, plan, all);
+                 declare_dims(all);
                  for (size_t i = 0; i < node.inputs.size(); ++i) {
                    const Exprs& dims = plan.graph.tensor(node.inputs[i]).dims;
                    for (size_t a = 0; a < dims.size(); ++a) {
-                     out_.line("dims[", i, " * kMaxRank + ", a, "] = ", cpu_dim(dims[a]), ";");
+                     out_.line("dims[", i, " * kMaxRank + ", a, "] = ", text(dims[a]), ";");
                    }
                  }
                });
@@ -193,6 +198,12 @@ class StepWriter {
     for (size_t k = 0; k < plan.steps.size(); ++k) {
       out_.line("constexpr u32 ", name, "_operands", k, "[] = {",
                 join(plan.steps[k].operands, ", "), "};");
+      std::vector<uint32_t> symbols;
+      for (Expr leaf : plan.steps[k].kernel_symbols) {
+        symbols.push_back(dims_.map(leaf).symbol().value);
+      }
+      if (symbols.empty()) continue;
+      out_.line("constexpr u32 ", name, "_kernel_symbols", k, "[] = {", join(symbols, ", "), "};");
     }
     out_.block(
         concat("constexpr Step ", name, "_steps[] ="),
@@ -209,7 +220,8 @@ class StepWriter {
                 routine || control ? std::string("nullptr") : concat(root_name_, "_work", s.kernel),
                 ", ", routine ? concat(name, "_routine", k) : std::string("nullptr"), ", ",
                 s.kernel, ", ", name, "_operands", k, ", ", s.operands.size(), ", nullptr, ", first,
-                ", ", count, ", 0, 0", control ? concat(", &", name, "_control", k) : std::string(),
+                ", ", count, ", 0, 0, ", control ? concat("&", name, "_control", k) : "nullptr",
+                ", ", table_text(concat(name, "_kernel_symbols", k), s.kernel_symbols.size()),
                 "},");
           }
         },
@@ -217,40 +229,28 @@ class StepWriter {
   }
 
   Writer& out_;
+  DimTable& dims_;
   const ProgramPlan* root_;
   std::string_view root_name_;
 };
 
 }  // namespace
 
-/// Regions by kernel: the first step that runs it.
-const Graph* region_of(const ProgramPlan& plan, size_t kernel) {
-  for (const PlannedStep& step : plan.steps) {
-    const auto* fusion = plan.graph.node(step.node).op.as<ops::Fusion>();
-    if (fusion != nullptr && step.kernel == kernel) return fusion->body.get();
-  }
-  for (const ProgramPlan& body : plan.bodies) {
-    if (const Graph* region = region_of(body, kernel)) return region;
-  }
-  return nullptr;
-}
-
 void write_work(Writer& out, const ProgramPlan& plan, std::string_view name) {
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const EmittedKernel& e = plan.kernels[k].emitted;
     out.block(concat("Work ", name, "_work", k, "([[maybe_unused]] const i64* symbols)"), [&] {
-      const Graph* region = region_of(plan, k);
-      const Expr flops = region == nullptr ? e.units.pool().integer(0) : operations_of(*region);
-      declare_symbols(out, plan, std::array{e.units, e.unit_ns, e.scratch_bytes, flops});
+      const Expr flops = operations_of(plan.kernels[k].region);
+      declare_symbols(out, std::array{e.units, e.unit_ns, e.scratch_bytes, flops});
       out.line("return {", cpu_size(e.units), ", double(", cpu_size(e.unit_ns), "), ",
                cpu_size(e.scratch_bytes), ", double(", cpu_size(flops), ")};");
     });
   }
 }
 
-void write_steps(Writer& out, const ProgramPlan& plan, std::string_view name,
+void write_steps(Writer& out, const ProgramPlan& plan, std::string_view name, DimTable& dims,
                  const ProgramPlan& root, std::string_view root_name) {
-  StepWriter(out, root, root_name).write(plan, name);
+  StepWriter(out, dims, root, root_name).write(plan, name);
 }
 
 }  // namespace ingot

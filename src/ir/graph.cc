@@ -206,6 +206,14 @@ void Graph::refine_type(ValueId id, Type refined) {
   values_[id.value].type = std::move(refined);
 }
 
+void Graph::restate_type(ValueId id, Type type) {
+  const Type& inferred = values_[id.value].type;
+  CHECK(type.kind == inferred.kind && type.tensor.dtype == inferred.tensor.dtype &&
+            type.tensor.rank() == inferred.tensor.rank(),
+        "restate_type: expected ", inferred, ", got ", type);
+  values_[id.value].type = std::move(type);
+}
+
 void Graph::set_outputs(std::vector<GraphOutput> outputs) {
   for (const GraphOutput& output : outputs_) values_[output.value.value].output_count = 0;
   outputs_ = std::move(outputs);

@@ -101,6 +101,9 @@ class Graph {
   const TensorType& tensor(ValueId id) const { return values_[id.value].type.tensor; }
   /// The same type with its dims said in another way. CHECKs is_compatible.
   void refine_type(ValueId id, Type type);
+  /// The same for a copy whose expressions say less than the original's, so that the dims cannot be
+  /// shown to be equal any more.
+  void restate_type(ValueId id, Type type);
   void set_value_name(ValueId id, std::string name) { values_[id.value].name = std::move(name); }
   /// All nodes in topological order (valid after compact()).
   std::vector<NodeId> nodes() const;

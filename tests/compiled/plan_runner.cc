@@ -176,10 +176,12 @@ Result<std::vector<Tensor>> PlanBatch::run(size_t number, std::span<const Tensor
     std::vector<void*> values;
     for (uint32_t operand : step.operands) values.push_back(address(operand));
     const EmittedKernel& emitted = plan.kernels[step.kernel].emitted;
-    Guarded scratch(static_cast<size_t>(evaluate_dim(emitted.scratch_bytes, symbols)));
-    artifact::KernelArgs args{values.data(), reinterpret_cast<const artifact::i64*>(symbols.data()),
+    std::vector<int64_t> own;
+    for (const Expr& leaf : step.kernel_symbols) own.push_back(evaluate_dim(leaf, symbols));
+    Guarded scratch(static_cast<size_t>(evaluate_dim(emitted.scratch_bytes, own)));
+    artifact::KernelArgs args{values.data(), reinterpret_cast<const artifact::i64*>(own.data()),
                               scratch.data()};
-    const int64_t units = evaluate_dim(emitted.units, symbols);
+    const int64_t units = evaluate_dim(emitted.units, own);
     const auto kernel = reinterpret_cast<artifact::KernelFn>(kernels_[number][step.kernel]);
     for (int piece = pieces; piece-- > 0;) {
       const int64_t begin = units * piece / pieces, end = units * (piece + 1) / pieces;

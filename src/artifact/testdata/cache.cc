@@ -38,8 +38,9 @@ Work work(const i64* s) {
 }
 constexpr KernelFn kKernels[] = {append_and_sum};
 constexpr u32 kOperands[] = {0, 1, 2, 3, 4, 6};
-constexpr Step kSteps[] = {
-    {"append", "Concat_0", work, nullptr, 0, kOperands, 6, nullptr, 0, 0, 0, 0}};
+constexpr u32 kKernelSymbols[] = {0, 1, 2, 3};
+constexpr Step kSteps[] = {{"append", "Concat_0", work, nullptr, 0, kOperands, 6, nullptr, 0, 0, 0,
+                            0, nullptr, kKernelSymbols, 4}};
 constexpr Value kValues[] = {
     {ValueKind::input, 0, 0, 0, 0, 0, 0},  {ValueKind::state, 0, 0, 0, 0, 0, 0},
     {ValueKind::state, 0, 2, 0, 0, 0, 0},  {ValueKind::state, 1, 0, 0, 0, 0, 0},

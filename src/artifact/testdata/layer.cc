@@ -104,7 +104,7 @@ Work work_y(const i64* s) {
   return {s[0] * 3, 2, 0};
 }
 Work work_twice(const i64* s) {
-  return {s[1], 1, 0};
+  return {s[0], 1, 0};
 }
 Work work_closed(const i64* s) {
   return {s[1] + 1, 1, 0};
@@ -113,13 +113,18 @@ Work work_closed(const i64* s) {
 constexpr i64 kFindAttributes[] = {3};
 constexpr u32 kGemmOperands[] = {0, 1, 2, 4}, kReluOperands[] = {3, 9, 5}, kFindOperands[] = {5, 6},
               kTwiceOperands[] = {6, 7}, kCloseOperands[] = {7, 8};
+constexpr u32 kBatch[] = {0}, kBoth[] = {0, 1}, kFound[] = {1};
 constexpr Step kSteps[] = {
-    {"gemm", "MatMul_0,Add_1", work_h, nullptr, 0, kGemmOperands, 4, nullptr, 0, 0, 24, 28},
-    {"relu_scale", "Relu_2,Mul_3", work_y, nullptr, 1, kReluOperands, 3, nullptr, 0, 0, 2, 8},
+    {"gemm", "MatMul_0,Add_1", work_h, nullptr, 0, kGemmOperands, 4, nullptr, 0, 0, 24, 28, nullptr,
+     kBatch, 1},
+    {"relu_scale", "Relu_2,Mul_3", work_y, nullptr, 1, kReluOperands, 3, nullptr, 0, 0, 2, 8,
+     nullptr, kBatch, 1},
     {"nonzero", "NonZero_4", nullptr, find_positive, 0, kFindOperands, 2, kFindAttributes, 1, 1, 0,
      0},
-    {"twice", "Mul_5", work_twice, nullptr, 2, kTwiceOperands, 2, nullptr, 0, 0, 1, 16},
-    {"close", "Concat_6", work_closed, nullptr, 3, kCloseOperands, 2, nullptr, 0, 0, 0, 16},
+    {"twice", "Mul_5", work_twice, nullptr, 2, kTwiceOperands, 2, nullptr, 0, 0, 1, 16, nullptr,
+     kFound, 1},
+    {"close", "Concat_6", work_closed, nullptr, 3, kCloseOperands, 2, nullptr, 0, 0, 0, 16, nullptr,
+     kBoth, 2},
 };
 
 constexpr Value kValues[] = {

@@ -30,9 +30,12 @@ Work work(const i64* s) {
 }
 constexpr KernelFn kKernels[] = {compute_product, compute_sums};
 constexpr u32 kOuterOperands[] = {0, 1, 2}, kSumsOperands[] = {2, 3};
+constexpr u32 kKernelSymbols[] = {0, 1};
 constexpr Step kSteps[] = {
-    {"outer", "Mul_0", work, nullptr, 0, kOuterOperands, 3, nullptr, 0, 0, 0, 0},
-    {"row_sums", "ReduceSum_1", work, nullptr, 1, kSumsOperands, 2, nullptr, 0, 0, 0, 0},
+    {"outer", "Mul_0", work, nullptr, 0, kOuterOperands, 3, nullptr, 0, 0, 0, 0, nullptr,
+     kKernelSymbols, 2},
+    {"row_sums", "ReduceSum_1", work, nullptr, 1, kSumsOperands, 2, nullptr, 0, 0, 0, 0, nullptr,
+     kKernelSymbols, 2},
 };
 constexpr Value kValues[] = {
     {ValueKind::input, 0, 0, 0, 0, 0, 0},
@@ -40,10 +43,13 @@ constexpr Value kValues[] = {
     {ValueKind::arena, 0, 0, 0, 0, 1, 0},
     {ValueKind::output, 0, 0, 0, 1, 1, 0},
 };
+void derive(i64* s) {
+  s[2] = multiply_size(s[0], s[1]);
+}
 void value_bytes(const i64* s, i64* bytes) {
   bytes[0] = bytes[3] = multiply_size(s[0], 4);
   bytes[1] = multiply_size(s[1], 4);
-  bytes[2] = multiply_size(multiply_size(s[0], s[1]), 4);
+  bytes[2] = multiply_size(s[2], 4);
 }
 constexpr Symbol kSymbols[] = {{"n", 0, 4000000000, 2, false}, {"m", 0, 8000000000, 1, false}};
 constexpr Dim kADims[] = {{0, 0}}, kBDims[] = {{0, 1}};
@@ -51,9 +57,9 @@ constexpr const char* kN[] = {"n"};
 constexpr const char* kM[] = {"m"};
 constexpr Port kInputs[] = {{"a", 1, 1, kADims, kN, 0}, {"b", 1, 1, kBDims, kM, 1}};
 constexpr Port kOutputs[] = {{"sums", 1, 1, kADims, kN, 3}};
-constexpr Program kMain = {kSymbols,    2,       kInputs, 2,       kOutputs, 1,
-                           nullptr,     0,       kValues, 4,       kSteps,   2,
-                           value_bytes, nullptr, 0,       nullptr, 0,        nullptr};
+constexpr Program kMain = {kSymbols, 2,       kInputs, 2,       kOutputs, 1,           nullptr,
+                           0,        kValues, 4,       kSteps,  2,        value_bytes, nullptr,
+                           0,        nullptr, 0,       nullptr, false,    derive,      1};
 constexpr Level kLevels[] = {{"x86-64", 0, kKernels, nullptr}};
 
 }  // namespace

@@ -1,21 +1,15 @@
-// passes/replace_symbols.cc: a graph over other symbols.
+// passes/map_dims.cc: a graph over other dimension expressions.
 #include "passes/passes.h"
 
 namespace ingot {
 namespace {
 
-class SymbolReplacer {
+class DimMapper {
  public:
-  SymbolReplacer(ExprPool& pool, std::span<const Expr> by) : pool_(pool), by_(by) {}
+  DimMapper(std::shared_ptr<ExprPool> pool, const ReplaceDim& replace)
+      : pool_(std::move(pool)), replace_(replace) {}
 
-  Expr operator()(Expr expr) const {
-    if (!expr) return expr;
-    return substitute(expr, pool_, [&](Expr e) -> std::optional<Expr> {
-      if (e.kind() != ExprKind::symbol || e.symbol().value >= by_.size()) return std::nullopt;
-      const Expr to = by_[e.symbol().value];
-      return to ? std::optional(to) : std::nullopt;
-    });
-  }
+  Expr operator()(Expr expr) const { return expr ? substitute(expr, *pool_, replace_) : expr; }
   Exprs operator()(Exprs exprs) const {
     for (Expr& expr : exprs) expr = (*this)(expr);
     return exprs;
@@ -46,7 +40,7 @@ class SymbolReplacer {
         changed = changed || *exprs != std::get<Exprs>(attribute);
       } else if (auto* body = std::get_if<GraphRef>(&replaced)) {
         if (*body != nullptr) {
-          *body = std::make_shared<const Graph>(replace_symbols(**body, by_));
+          *body = std::make_shared<const Graph>(map_dims(**body, pool_, replace_));
           changed = true;
         }
       }
@@ -59,15 +53,15 @@ class SymbolReplacer {
   }
 
  private:
-  ExprPool& pool_;
-  std::span<const Expr> by_;
+  std::shared_ptr<ExprPool> pool_;
+  const ReplaceDim& replace_;
 };
 
 }  // namespace
 
-Graph replace_symbols(const Graph& graph, std::span<const Expr> by) {
-  const SymbolReplacer replace(graph.pool(), by);
-  Graph result(graph.shared_pool());
+Graph map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool, const ReplaceDim& replace_dim) {
+  const DimMapper replace(pool, replace_dim);
+  Graph result(std::move(pool));
   result.name = graph.name;
   result.metadata = graph.metadata;
   std::vector<ValueId> renamed(graph.value_count());
@@ -83,10 +77,10 @@ Graph replace_symbols(const Graph& graph, std::span<const Expr> by) {
       inputs.push_back(input.valid() ? renamed[input.value] : ValueId());
     }
     const auto outputs = result.add(replace(node.op), std::move(inputs), node.provenance);
-    CHECK(outputs, "replace_symbols: ", node.op.name(), ": ",
+    CHECK(outputs, "map_dims: ", node.op.name(), ": ",
           outputs ? std::string() : to_text(outputs.error()));
     for (size_t k = 0; k < outputs->size(); ++k) {
-      result.refine_type((*outputs)[k], replace(graph.type(node.outputs[k])));
+      result.restate_type((*outputs)[k], replace(graph.type(node.outputs[k])));
       result.set_value_name((*outputs)[k], graph.value(node.outputs[k]).name);
       renamed[node.outputs[k].value] = (*outputs)[k];
     }
@@ -101,6 +95,14 @@ Graph replace_symbols(const Graph& graph, std::span<const Expr> by) {
   }
   result.set_outputs(std::move(outputs));
   return result;
+}
+
+Graph replace_symbols(const Graph& graph, std::span<const Expr> by) {
+  return map_dims(graph, graph.shared_pool(), [&](Expr e) -> std::optional<Expr> {
+    if (e.kind() != ExprKind::symbol || e.symbol().value >= by.size()) return std::nullopt;
+    const Expr to = by[e.symbol().value];
+    return to ? std::optional(to) : std::nullopt;
+  });
 }
 
 }  // namespace ingot
