@@ -196,6 +196,39 @@ std::optional<Expr> CpuExprWriter::lane_stride(Expr offset) {
   return std::nullopt;
 }
 
+std::optional<CpuExprWriter::LaneRange> CpuExprWriter::lanes_where(Expr condition) {
+  const Expr none = pool_.integer(0), all = pool_.integer(kMostLanes);
+  if (!is_vector(condition)) return LaneRange{none, select(condition, all, none)};
+  switch (condition.kind()) {
+    case ExprKind::logical_and: {
+      const auto a = lanes_where(condition.operand(0)), b = lanes_where(condition.operand(1));
+      if (!a || !b) return std::nullopt;
+      return LaneRange{max(a->first, b->first), min(a->end, b->end)};
+    }
+    case ExprKind::logical_not: {
+      const Expr inner = condition.operand(0);
+      const Expr a = inner.operand(0), b = inner.operand(1);
+      if (inner.kind() == ExprKind::lt) return lanes_where(less_equal(b, a));
+      if (inner.kind() == ExprKind::le) return lanes_where(less(b, a));
+      return std::nullopt;
+    }
+    case ExprKind::lt:
+    case ExprKind::le: {
+      const Expr a = condition.operand(0), b = condition.operand(1);
+      if (a.dtype() != DType::i64) return std::nullopt;
+      // Holds where `slack` is positive, which grows or shrinks by a constant from lane to lane.
+      const Expr slack = condition.kind() == ExprKind::lt ? b - a : b - a + 1;
+      const auto stride = lane_stride(slack);
+      const auto step = stride ? stride->as_int() : std::nullopt;
+      if (!step || *step == 0) return std::nullopt;
+      if (*step < 0) return LaneRange{none, ceildiv(slack, -*step)};
+      return LaneRange{floordiv(-slack, *step) + 1, all};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string CpuExprWriter::load(Expr e) {
   const Named& buffer = buffers_.at(e.buffer());
   const Expr offset = e.operand(0), predicate = e.operand(1), otherwise = e.operand(2);
@@ -215,6 +248,15 @@ std::string CpuExprWriter::load(Expr e) {
     return as_value(concat("(", write(predicate), " ? ", loaded, " : ", fill, ")"));
   }
   if (predicate && is_vector(predicate)) {
+    const auto stride = lane_stride(offset);
+    const auto range = stride ? lanes_where(predicate) : std::nullopt;
+    if (range) {
+      std::string end = first_lane(range->end);
+      if (!lanes_.empty()) end = concat("min(i64(", end, "), i64(", lanes_, "))");
+      return as_value(concat("load_between(", buffer.name, " + ", first_lane(offset), ", ",
+                             first_lane(*stride), ", ", first_lane(range->first), ", ", end, ", ",
+                             fill, ")"));
+    }
     std::string mask = write(predicate);
     if (!lanes_.empty()) mask = concat("mask_and(", mask, ", first_lanes(", lanes_, "))");
     return as_value(concat("gather_if(", buffer.name, ", ", operand(offset, true), ", ", mask, ", ",

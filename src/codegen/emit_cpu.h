@@ -95,6 +95,12 @@ class CpuExprWriter {
   /// The text of an offset whose vector variable stands for lane 0.
   std::string first_lane(Expr offset);
   std::optional<Expr> lane_stride(Expr offset);
+  /// Lanes first <= i < end, as expressions of lane 0.
+  struct LaneRange {
+    Expr first, end;
+  };
+  /// The lanes in which a condition holds, if they are a range that arithmetic tells.
+  std::optional<LaneRange> lanes_where(Expr condition);
 
   Writer& out_;
   ExprPool& pool_;

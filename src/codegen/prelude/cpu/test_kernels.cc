@@ -105,6 +105,12 @@ void copy(Type type, Path path, const void* from, i64 from_stride, void* to, i64
         return store_partial(q, load_partial(p, n), n);
       case Path::filled:
         return store(q, load_partial(p, n, reg<T>(7)));
+      case Path::first_lanes:
+        return store(q, load_between(p, from_stride, 0, n, reg<T>(7)));
+      case Path::last_lanes: {
+        const i64 first = W - (n < 0 ? 0 : n > W ? W : n);
+        return store(q, load_between(p - first * from_stride, from_stride, first, W, reg<T>(7)));
+      }
       case Path::strided:
         if (n == W) return store_strided(q, to_stride, load_strided(p, from_stride));
         return store_strided_partial(q, to_stride, load_strided_partial(p, from_stride, n), n);

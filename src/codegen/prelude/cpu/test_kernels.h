@@ -40,7 +40,7 @@ enum class Reduction { INGOT_TEST_REDUCTION(INGOT_ENUMERATOR) };
 enum class Form { vector, scalar };
 
 /// Which way through memory `copy` takes.
-enum class Path { whole, partial, filled, strided, gathered };
+enum class Path { whole, partial, filled, first_lanes, last_lanes, strided, gathered };
 
 struct Gemm {
   i64 m_begin, m_end, panel_begin, panel_end, m, n, k;

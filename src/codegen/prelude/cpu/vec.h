@@ -11,6 +11,7 @@
 //               gather(p, index)         gather_partial(p, index, n, fill = 0)
 //               scatter(p, index, v)     scatter_partial(p, index, v, n)
 //               gather_if(p, index, mask, fill)   scatter_if(p, index, v, mask)
+//               load_between(p, s, first, end, fill)
 //   making      splat<N>(x)   iota<N>(first)   first_lanes(n)
 //   masks       equal, not_equal, less, less_equal, greater, greater_equal, is_nan, is_inf
 //               mask_and, mask_or, mask_xor, mask_not, to_mask(v), from_mask<T>(m), any, all
@@ -846,6 +847,15 @@ template <class T>
 INGOT_FN vec<T> load_strided_partial(const T* p, i64 stride, i64 n, reg<T> fill = 0) {
   vec<T> out = splat<W>(fill);
   for (i64 i = 0; i < W && i < n; ++i) out[i] = load<1>(p + i * stride);
+  return out;
+}
+/// p[i * stride] in the lanes first <= i < end, `fill` (untouched memory) in the others.
+template <class T>
+INGOT_FN vec<T> load_between(const T* p, i64 stride, i64 first, i64 end, reg<T> fill) {
+  if (first <= 0 && end >= W) return stride == 1 ? load<W>(p) : load_strided<W>(p, stride);
+  if (first <= 0 && stride == 1 && end > 0) return load_partial(p, end, fill);
+  vec<T> out = splat<W>(fill);
+  for (i64 i = first > 0 ? first : 0; i < W && i < end; ++i) out[i] = load<1>(p + i * stride);
   return out;
 }
 template <class T>

@@ -211,12 +211,16 @@ TEST_P(VecTest, MemoryIsTouchedOnlyWhereAsked) {
     for (Guard guard : {Guard::after, Guard::before}) {
       for (i64 n = -1; n <= w + 1; ++n) {
         const i64 count = std::clamp<i64>(n, 0, w);
-        for (Path path :
-             {Path::whole, Path::partial, Path::filled, Path::strided, Path::gathered}) {
+        for (Path path : {Path::whole, Path::partial, Path::filled, Path::first_lanes,
+                          Path::last_lanes, Path::strided, Path::gathered}) {
           if (path == Path::whole && n != w) continue;
           const bool apart = path == Path::strided || path == Path::gathered;
-          const i64 from_stride = apart ? 3 : 1, to_stride = apart ? 2 : 1;
-          const i64 written = path == Path::filled ? w : count;
+          const bool filled =
+              path == Path::filled || path == Path::first_lanes || path == Path::last_lanes;
+          const i64 from_stride = apart || path == Path::last_lanes ? 3 : 1;
+          const i64 to_stride = apart ? 2 : 1;
+          const i64 written = filled ? w : count;
+          const i64 first = path == Path::last_lanes ? w - count : 0;
           const auto span = [](i64 elements, i64 stride) {
             return static_cast<size_t>(elements == 0 ? 0 : (elements - 1) * stride + 1);
           };
@@ -226,8 +230,9 @@ TEST_P(VecTest, MemoryIsTouchedOnlyWhereAsked) {
           level().copy(kTypeOf<T>, path, from.data(), from_stride, to.data(), to_stride, n);
           for (i64 i = 0; i < written; ++i) {
             const T got = to[static_cast<size_t>(i * to_stride)];
-            const T want =
-                i < count ? from[static_cast<size_t>(i * from_stride)] : converted<T>(int32_t{7});
+            const bool loaded = i >= first && i < first + count;
+            const T want = loaded ? from[static_cast<size_t>((i - first) * from_stride)]
+                                  : converted<T>(int32_t{7});
             ASSERT_TRUE(same_value(got, want))
                 << "type " << static_cast<int>(kTypeOf<T>) << ", path " << static_cast<int>(path)
                 << ", n " << n << ", lane " << i;
