@@ -302,6 +302,14 @@ std::string CpuExprWriter::call(Expr e) {
 std::string CpuExprWriter::text(Expr e) {
   const bool vector = is_vector(e);
   const DType dtype = e.dtype();
+  if (vector && dtype == DType::b8) {
+    // A comparison of indices is a range of lanes, which is cheaper than vectors of i64.
+    if (const auto range = lanes_where(e)) {
+      if (range_of(range->first).hi <= 0)
+        return concat("first_lanes(", first_lane(range->end), ")");
+      return concat("lanes_between(", first_lane(range->first), ", ", first_lane(range->end), ")");
+    }
+  }
   switch (e.kind()) {
     case ExprKind::constant:
     case ExprKind::symbol:

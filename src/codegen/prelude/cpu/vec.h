@@ -12,7 +12,7 @@
 //               scatter(p, index, v)     scatter_partial(p, index, v, n)
 //               gather_if(p, index, mask, fill)   scatter_if(p, index, v, mask)
 //               load_between(p, s, first, end, fill)
-//   making      splat<N>(x)   iota<N>(first)   first_lanes(n)
+//   making      splat<N>(x)   iota<N>(first)   first_lanes(n)   lanes_between(first, end)
 //   masks       equal, not_equal, less, less_equal, greater, greater_equal, is_nan, is_inf
 //               mask_and, mask_or, mask_xor, mask_not, to_mask(v), from_mask<T>(m), any, all
 //               select(m, a, b)
@@ -97,34 +97,6 @@ using mask = typename MaskOf<V>::type;
 
 // ---- making vectors ------------------------------------------------------------------------
 
-/// All lanes x.
-template <i64 N = W, class T>
-INGOT_FN lanes<N, T> splat(T x) {
-  if constexpr (N == 1) {
-    return x;
-  } else {
-    return x - vec<T>{};  // because x + 0 would lose the sign of -0
-  }
-}
-
-/// Lane i is first + i.
-template <i64 N = W, class T>
-INGOT_FN lanes<N, T> iota(T first) {
-  if constexpr (N == 1) {
-    return first;
-  } else {
-#define INGOT_LANE(i) T(i)
-    return first + vec<T>{INGOT_EACH_LANE(INGOT_LANE)};
-#undef INGOT_LANE
-  }
-}
-
-/// The mask whose lanes below n are set.
-INGOT_FN vmask first_lanes(i64 n) {
-  const i32 count = n < 0 ? 0 : n > W ? i32(W) : i32(n);
-  return iota<W, i32>(0) < splat<W>(count);
-}
-
 /// A vector as two halves, lanes 0..W/2-1 first.
 template <class T>
 struct Halves {
@@ -137,6 +109,42 @@ INGOT_FN Halves<T> halves_of(const vec<T>& v) {
 template <class T>
 INGOT_FN vec<T> join(const Halves<T>& h) {
   return bits_as<vec<T>>(h);
+}
+
+/// All lanes x.
+template <i64 N = W, class T>
+INGOT_FN lanes<N, T> splat(T x) {
+  if constexpr (N == 1) {
+    return x;
+  } else {
+    // Because x + 0 would lose the sign of -0, 0 is taken away. What takes two registers is made of
+    // halves: g++ would put such a vector together in memory, lane by lane.
+    typedef typename VectorOf<T>::half Half;
+    if constexpr (sizeof(T) == 8) return join<T>({x - Half{}, x - Half{}});
+    return x - vec<T>{};
+  }
+}
+
+/// Lane i is first + i.
+template <i64 N = W, class T>
+INGOT_FN lanes<N, T> iota(T first) {
+  if constexpr (N == 1) {
+    return first;
+  } else {
+#define INGOT_LANE(i) T(i)
+    return splat<W>(first) + vec<T>{INGOT_EACH_LANE(INGOT_LANE)};
+#undef INGOT_LANE
+  }
+}
+
+/// The mask whose lanes below n are set.
+INGOT_FN vmask first_lanes(i64 n) {
+  const i32 count = n < 0 ? 0 : n > W ? i32(W) : i32(n);
+  return iota<W, i32>(0) < splat<W>(count);
+}
+/// The mask of the lanes first <= i < end.
+INGOT_FN vmask lanes_between(i64 first, i64 end) {
+  return first_lanes(end) & ~first_lanes(first);
 }
 
 // ---- conversions ---------------------------------------------------------------------------
