@@ -39,50 +39,63 @@ std::string behind(std::string_view front, std::string_view rest) {
 std::vector<Idiom> idioms() {
   std::vector<Idiom> all;
   all.push_back(
-      {"gelu", 1,
-       {behind(kDense, "d = Div(v, sqrt2)\ne = Erf(d)\na = Add(e, one)\nm = Mul(v, a)\n"
-                       "y = Mul(m, half)"),
-        behind(kDense, "d = Mul(rsqrt2, v)\ne = Erf(d)\na = Add(one, e)\nm = Mul(half, v)\n"
-                       "y = Mul(a, m)"),
+      {"gelu",
+       1,
+       {behind(kDense,
+               "d = Div(v, sqrt2)\ne = Erf(d)\na = Add(e, one)\nm = Mul(v, a)\n"
+               "y = Mul(m, half)"),
+        behind(kDense,
+               "d = Mul(rsqrt2, v)\ne = Erf(d)\na = Add(one, e)\nm = Mul(half, v)\n"
+               "y = Mul(a, m)"),
         "h = MatMul(x, w)\nv = Add(b, h)\ni = Identity(v)\nd = Div(i, sqrt2)\n"
         "e = Erf(d)\nf = Cast(e; to=1)\na = Add(f, one)\nm = Mul(a, half)\nj = Identity(m)\n"
         "y = Mul(j, v)",
         behind(kDense, "y = Gelu(v)")}});
-  all.push_back(
-      {"gelu by tanh", 1,
-       {behind(kDense, "p3 = Pow(v, three)\nm = Mul(p3, gelu_c)\na = Add(v, m)\n"
-                       "s = Mul(a, gelu_s)\nt = Tanh(s)\nu = Add(t, one)\nz = Mul(v, half)\n"
-                       "y = Mul(z, u)"),
-        behind(kDense, "p2 = Mul(v, v)\np3 = Mul(p2, v)\nm = Mul(gelu_c, p3)\na = Add(m, v)\n"
-                       "i = Identity(a)\ns = Mul(gelu_s, i)\nt = Tanh(s)\nu = Add(one, t)\n"
-                       "z = Mul(u, v)\ny = Mul(half, z)"),
-        behind(kDense, "y = Gelu(v; approximate=tanh)")}});
+  all.push_back({"gelu by tanh",
+                 1,
+                 {behind(kDense,
+                         "p3 = Pow(v, three)\nm = Mul(p3, gelu_c)\na = Add(v, m)\n"
+                         "s = Mul(a, gelu_s)\nt = Tanh(s)\nu = Add(t, one)\nz = Mul(v, half)\n"
+                         "y = Mul(z, u)"),
+                  behind(kDense,
+                         "p2 = Mul(v, v)\np3 = Mul(p2, v)\nm = Mul(gelu_c, p3)\na = Add(m, v)\n"
+                         "i = Identity(a)\ns = Mul(gelu_s, i)\nt = Tanh(s)\nu = Add(one, t)\n"
+                         "z = Mul(u, v)\ny = Mul(half, z)"),
+                  behind(kDense, "y = Gelu(v; approximate=tanh)")}});
   for (const std::string_view front : {kDense, kPicture}) {
-    all.push_back({"silu", 1,
+    all.push_back({"silu",
+                   1,
                    {behind(front, "s = Sigmoid(v)\ny = Mul(v, s)"),
-                    behind(front, "s = Sigmoid(v)\ni = Identity(s)\nf = Cast(v; to=1)\n"
-                                  "y = Mul(i, f)"),
+                    behind(front,
+                           "s = Sigmoid(v)\ni = Identity(s)\nf = Cast(v; to=1)\n"
+                           "y = Mul(i, f)"),
                     behind(front, "m = Neg(v)\ne = Exp(m)\na = Add(e, one)\ny = Div(v, a)")}});
-    all.push_back({"hard swish", 1,
+    all.push_back({"hard swish",
+                   1,
                    {behind(front, "y = HardSwish(v)"),
                     behind(front, "s = HardSigmoid(v; alpha=0.16666667)\ny = Mul(v, s)"),
-                    behind(front, "a = Add(v, three)\nl = Clip(a, zero, six)\nm = Mul(v, l)\n"
-                                  "y = Div(m, six)"),
-                    behind(front, "a = Add(three, v)\nr = Relu(a)\nl = Min(r, six)\n"
-                                  "d = Div(l, six)\ny = Mul(d, v)")}});
-    all.push_back({"mish", 1,
+                    behind(front,
+                           "a = Add(v, three)\nl = Clip(a, zero, six)\nm = Mul(v, l)\n"
+                           "y = Div(m, six)"),
+                    behind(front,
+                           "a = Add(three, v)\nr = Relu(a)\nl = Min(r, six)\n"
+                           "d = Div(l, six)\ny = Mul(d, v)")}});
+    all.push_back({"mish",
+                   1,
                    {behind(front, "s = Softplus(v)\nt = Tanh(s)\ny = Mul(v, t)"),
                     behind(front, "s = Softplus(v)\nt = Tanh(s)\ni = Identity(t)\ny = Mul(i, v)"),
                     behind(front, "y = Mish(v)")}});
   }
-  all.push_back({"residual", 1,
-                 {behind(kDense, "a = Add(v, x)\ns = Sigmoid(a)\ny = Mul(a, s)"),
-                  behind(kDense, "i = Identity(v)\na = Add(x, i)\ns = Sigmoid(a)\ny = Mul(s, a)")}});
   all.push_back(
-      {"softmax with a guard", 1,
-       {"s = Softmax(x; axis=-1)\nn = IsNaN(s)\ny = Where(n, zero, s)",
-        "s = Softmax(x; axis=2)\ni = Identity(s)\nn = IsNaN(i)\nm = Not(n)\n"
-        "y = Where(m, s, zero)"}});
+      {"residual",
+       1,
+       {behind(kDense, "a = Add(v, x)\ns = Sigmoid(a)\ny = Mul(a, s)"),
+        behind(kDense, "i = Identity(v)\na = Add(x, i)\ns = Sigmoid(a)\ny = Mul(s, a)")}});
+  all.push_back({"softmax with a guard",
+                 1,
+                 {"s = Softmax(x; axis=-1)\nn = IsNaN(s)\ny = Where(n, zero, s)",
+                  "s = Softmax(x; axis=2)\ni = Identity(s)\nn = IsNaN(i)\nm = Not(n)\n"
+                  "y = Where(m, s, zero)"}});
   return all;
 }
 
@@ -109,7 +122,8 @@ std::string node_of(std::string_view line) {
   const size_t equals = line.find('='), open = line.find('('), semicolon = line.find(';');
   const size_t close = line.rfind(')');
   Strings inputs, attributes;
-  for (std::string_view name : split(line.substr(open + 1, std::min(semicolon, close) - open - 1), ','))
+  for (std::string_view name :
+       split(line.substr(open + 1, std::min(semicolon, close) - open - 1), ','))
     inputs.emplace_back(trim(name));
   if (semicolon != std::string_view::npos) {
     for (std::string_view one : split(line.substr(semicolon + 1, close - semicolon - 1), ','))
@@ -148,8 +162,7 @@ Result<Graph> graph_of(const std::string& way) {
   }
   parts.initializers.push_back(floats("variance", {16}, std::vector<float>(16, 0.75F)));
   const std::string bytes = model(parts, 20);
-  TRY(ImportedModel imported,
-      import_model_bytes(std::as_bytes(std::span(bytes)), "m.onnx", {}));
+  TRY(ImportedModel imported, import_model_bytes(std::as_bytes(std::span(bytes)), "m.onnx", {}));
   ExprPool& pool = imported.graph.pool();
   pool.symbol_info(pool.symbol("n").symbol()).range = {1, 3};
   return std::move(imported.graph);

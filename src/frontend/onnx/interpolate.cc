@@ -184,6 +184,28 @@ Result<Between> between(OpContext& n, const Axis& x, const Place& p, DType compu
   return b;
 }
 
+/// Where a linear interpolation reads, as f32 from a scale in f32. The fraction of integers would
+/// be nearer to the standard's real numbers, but what models were trained and are compared with
+/// rounds so, and deep networks make much of it: onnxruntime's UpsampleBilinear. None where
+/// integers give the same, or the mode has no such form.
+Result<ValueId> rounded_position(OpContext& n, const Axis& x, const Options& o) {
+  const auto num = x.scale.num.as_int(), den = x.scale.den.as_int();
+  const bool whole = num && den && (*num % *den == 0 || *den % *num == 0);
+  const bool halves =
+      o.transform == Transform::half_pixel || o.transform == Transform::pytorch_half_pixel;
+  if (whole || (!halves && o.transform != Transform::asymmetric)) return ValueId();
+  TRY(const ValueId i, n.iota({x.out}, 0));
+  return n.map(DType::f32, {i}, [&](std::span<const Expr> p) {
+    const auto real = [](Expr e) { return ingot::cast(e, DType::f32); };
+    const Expr scale = real(x.scale.num) / real(x.scale.den);
+    if (!halves) return real(p[0]) / scale;
+    const Expr half = n.number(DType::f32, 0.5);
+    const Expr at = (real(p[0]) + half) / scale - half;
+    if (o.transform == Transform::half_pixel) return at;
+    return select(equal(x.width.num, x.width.den), n.number(DType::f32, 0), at);
+  });
+}
+
 // ---- interpolation along one axis ----
 
 /// A list placed along `axis` of a tensor of that rank.
@@ -292,7 +314,11 @@ Result<ValueId> linear(OpContext& n, ValueId v, const Axis& x, const Between& at
 }
 
 Result<ValueId> resize_axis(OpContext& n, ValueId v, const Axis& x, const Options& o) {
-  TRY(const Place p, place_of(n, x, o));
+  TRY(Place p, place_of(n, x, o));
+  const bool plain = o.mode == Mode::linear && !o.antialias && !o.exclude_outside;
+  if (plain && !p.position.valid() && n.dtype(v) == DType::f32) {
+    TRY(p.position, rounded_position(n, x, o));
+  }
   ValueId y;
   if (o.mode == Mode::nearest) {
     const auto scale_num = x.scale.num.as_int(), scale_den = x.scale.den.as_int();
@@ -302,7 +328,6 @@ Result<ValueId> resize_axis(OpContext& n, ValueId v, const Axis& x, const Option
     TRY(y, n.gather(v, index, x.axis));
   } else {
     TRY(const Between at, between(n, x, p, n.dtype(v)));
-    const bool plain = o.mode == Mode::linear && !o.antialias && !o.exclude_outside;
     TRY(y, plain ? linear(n, v, x, at) : weighted(n, v, x, at, o));
   }
   if (o.transform != Transform::tf_crop_and_resize) return y;
