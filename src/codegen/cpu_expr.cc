@@ -1,4 +1,6 @@
 // codegen/cpu_expr.cc: scalar expressions, and vectors of them, as C++ text.
+#include <bit>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "codegen/emit_cpu.h"
@@ -361,6 +363,13 @@ std::string CpuExprWriter::text(Expr e) {
     }
     case ExprKind::floordiv:
     case ExprKind::floormod:
+      if (const auto by = e.operand(1).as_int();
+          vector && by && *by > 0 && (*by & (*by - 1)) == 0) {
+        // Exact for negative numbers, too: both round towards minus infinity.
+        const bool divide = e.kind() == ExprKind::floordiv;
+        return concat("(", operand(e.operand(0), true), divide ? " >> " : " & ", cpu_type(dtype),
+                      "(", divide ? std::countr_zero(static_cast<uint64_t>(*by)) : *by - 1, "))");
+      }
       if (!vector && dtype == DType::i64 && range_of(e.operand(0)).lo >= 0 &&
           range_of(e.operand(1)).lo >= 1) {
         return concat("(", write(e.operand(0)), e.kind() == ExprKind::floordiv ? " / " : " % ",

@@ -899,11 +899,11 @@ INGOT_FN vec<T> gather_partial(const T* p, const I& index, i64 n, reg<T> fill = 
 /// p[index] in the lanes of m, `fill` (untouched memory) in the others.
 template <class T, class I>
 INGOT_FN vec<T> gather_if(const T* p, const I& index, vmask m, reg<T> fill) {
-  vec<T> out = splat<W>(fill);
-  for (i64 i = 0; i < W; ++i) {
-    if (m[i]) out[i] = load<1>(p + index[i]);
-  }
-  return out;
+  // The others read a zero of this function's own, because choosing a pointer is no branch.
+  const T none = {};
+#define INGOT_LANE(i) load<1>(m[i] ? p + index[i] : &none)
+  return select(m, vec<T>{INGOT_EACH_LANE(INGOT_LANE)}, splat<W>(fill));
+#undef INGOT_LANE
 }
 /// Writes the lanes of m to p[index], lower lanes first.
 template <class T, class I>
