@@ -123,7 +123,7 @@ AccessProfile profile_of(const Graph& graph, NodeId id, size_t port) {
   for (const Expr& i : profile.index) variables(i, own);
   for (const auto& seen : probe.seen) {
     if (!uses(profile.element, seen.leaf)) continue;
-    Access access{seen.input, seen.index, false, true};
+    Access access{seen.input, seen.index, false, true, false};
     std::set<VarId> vars;
     int64_t plain = 0;
     for (const Expr& i : seen.index) {
@@ -131,6 +131,7 @@ AccessProfile profile_of(const Graph& graph, NodeId id, size_t port) {
       plain += i.kind() == ExprKind::index ? 1 : 0;
     }
     access.reduced = std::ranges::any_of(vars, [&](VarId v) { return !own.contains(v); });
+    access.repeated = !access.reduced && !std::ranges::includes(vars, own);
     if (access.reduced) {
       // Every variable that the reductions around the access depend on must select the element.
       std::set<VarId> around;
@@ -162,6 +163,11 @@ bool AccessProfile::single_pass(size_t input) const {
 bool AccessProfile::reduced(size_t input) const {
   return std::ranges::any_of(accesses,
                              [&](const Access& a) { return a.input == input && a.reduced; });
+}
+
+bool AccessProfile::repeated(size_t input) const {
+  return std::ranges::any_of(accesses,
+                             [&](const Access& a) { return a.input == input && a.repeated; });
 }
 
 bool AccessProfile::same_index(size_t input) const {

@@ -16,6 +16,7 @@ struct Access {
   /// Each element of the input is read at most once over the whole output (or once per reduction
   /// that is shared by all outputs that need it).
   bool single_pass = true;
+  bool repeated = false;  // outside reductions: several elements of the output read the same one
 };
 
 /// What one output element of a node costs and reads.
@@ -31,6 +32,7 @@ struct AccessProfile {
   int passes_over(size_t input) const;   // number of accesses
   bool single_pass(size_t input) const;  // all of them
   bool reduced(size_t input) const;      // any of them inside a reduction
+  bool repeated(size_t input) const;     // any of them
   /// The input is read at the output's own index alone.
   bool same_index(size_t input) const;
 };

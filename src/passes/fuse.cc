@@ -11,6 +11,7 @@
 #include "ops/reshape.h"
 #include "ops/transpose.h"
 #include "passes/access.h"
+#include "passes/region_body.h"
 #include "passes/templates.h"
 
 namespace ingot {
@@ -20,6 +21,10 @@ namespace {
 constexpr int kMostNodes = 48;
 /// Arithmetic that is cheaper to repeat than to read again from memory.
 constexpr int kCheapOperations = 16;
+/// The same where several elements of the reader need it: it is repeated very often.
+constexpr int kRepeatable = 8;
+/// Lanes of a usual vector.
+constexpr int kLanes = 8;
 /// Times that a cheap producer may be evaluated by one reader.
 constexpr int kMostPasses = 3;
 
@@ -45,6 +50,7 @@ class Fuser {
     if (context.is_enabled("fuse_pointwise")) inline_cheap();
     if (context.is_enabled("fuse_prologues")) inline_prologues();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
+    if (context.is_enabled("fuse_shared")) inline_shared();
     return build();
   }
 
@@ -53,11 +59,6 @@ class Fuser {
     auto at = profiles_.find(id);
     if (at == profiles_.end()) at = profiles_.emplace(id, profile_of(graph_, id)).first;
     return at->second;
-  }
-
-  bool is_small_constant(ValueId value) const {
-    const ConstantData* data = graph_.constant(value);
-    return data != nullptr && data->dtype != DType::str && count_of(data->dims) == 1;
   }
 
   /// The one reader of a value, if it has one and is no output.
@@ -174,31 +175,38 @@ class Fuser {
     const Value& info = graph_.value(value);
     const AccessProfile& own = profile(info.producer);
     if (own.reductions > 0) return false;  // inline_reductions decides
-    const bool free = own.operations == 0;
-    if (free && !reads_much(info.producer)) return true;
-    const bool cheap = !own.transcendental && own.operations <= kCheapOperations;
-    if (info.uses.size() > 1 && !(cheap && tensors_read(info.producer) <= 1)) return false;
+    const RegionBody region = region_of(graph_, in_memory_, value);
+    const double operations = price_of(profile_of(region));
+    // What is made of a reduction may follow it in front of the reader's loop.
+    const bool of_sums = std::ranges::any_of(region.inputs, [&](ValueId input) {
+      const NodeId from = graph_.value(input).producer;
+      return from.valid() && is_loop(graph_.node(from)) && profile(from).reductions > 0;
+    });
+    const bool moves = own.operations == 0 && !reads_much(info.producer);
+    if (moves && operations <= kRepeatable) return true;
+    const bool cheap = operations <= kCheapOperations;
+    if (info.uses.size() > 1 && !(cheap && region.inputs.size() <= 1)) return false;
     for (const Use& use : info.uses) {
       const Node& reader = graph_.node(use.node);
       if (is_scatter(reader)) continue;
       const AccessProfile& theirs = profile(use.node);
       if (!theirs.single_pass(use.slot)) return false;
+      if (theirs.repeated(use.slot) && operations > kRepeatable && !of_sums) return false;
       if (theirs.passes_over(use.slot) > (cheap ? kMostPasses : 1)) return false;
     }
     return true;
   }
 
+  /// What one element costs. Where the last dim is 1, one evaluation is for a vector of its reader.
+  static double price_of(const AccessProfile& profile) {
+    const bool lanes = !profile.index.empty() && profile.index.back().kind() == ExprKind::index;
+    const double operations =
+        operations_of(profile.element, lanes ? profile.index.back().var() : VarId());
+    return lanes ? operations : operations / kLanes;
+  }
+
   /// A gather of many inputs (concat) costs a selection per input.
   bool reads_much(NodeId id) { return graph_.node(id).inputs.size() > 8; }
-
-  /// Inputs that are not single numbers.
-  int64_t tensors_read(NodeId id) const {
-    std::set<ValueId> distinct;
-    for (ValueId input : graph_.node(id).inputs) {
-      if (input.valid() && !is_small_constant(input)) distinct.insert(input);
-    }
-    return static_cast<int64_t>(distinct.size());
-  }
 
   // ---- prologues ----
 
@@ -297,20 +305,11 @@ class Fuser {
   bool well_formed(ValueId root) {
     const NodeId producer = graph_.value(root).producer;
     if (template_of_[producer.value].valid() || is_scatter(graph_.node(producer))) return false;
-    std::vector<NodeId> members;
-    const Graph body = region_of(root, &members);
-    if (static_cast<int>(members.size()) > kMostNodes) return false;
+    const RegionBody region = region_of(graph_, in_memory_, root);
+    if (static_cast<int>(region.members.size()) > kMostNodes) return false;
+    const AccessProfile whole = profile_of(region);
     int deepest = 0;
-    for (NodeId member : members) deepest = std::max(deepest, profile(member).depth);
-    // A region is one op to its reader: ask the body's fusion for its profile.
-    Graph outer(graph_.shared_pool());
-    std::vector<ValueId> inputs;
-    for (const GraphInput& input : body.inputs()) {
-      inputs.push_back(outer.add_input(input.name, body.type(input.value)));
-    }
-    const ValueId y =
-        outer.must_add(ops::Fusion{std::make_shared<const Graph>(body), "loops"}, inputs);
-    const AccessProfile whole = profile_of(outer, outer.value(y).producer);
+    for (NodeId member : region.members) deepest = std::max(deepest, profile(member).depth);
     if (whole.depth > deepest) return false;
     return nested_chain(whole);
   }
@@ -333,59 +332,46 @@ class Fuser {
     return true;
   }
 
-  // ---- building ----
+  // ---- what one region reads several times ----
 
-  /// The body that computes `root` from values in memory; `members` are the nodes copied into it.
-  Graph region_of(ValueId root, std::vector<NodeId>* members,
-                  std::vector<ValueId>* inputs = nullptr) {
-    Graph body(graph_.shared_pool());
-    std::map<ValueId, ValueId> copy;
-    // Post-order without recursion: regions may be deep.
-    std::vector<std::pair<ValueId, bool>> work = {{root, false}};
-    while (!work.empty()) {
-      const auto [value, ready] = work.back();
-      work.pop_back();
-      if (copy.contains(value)) continue;
-      const Value& info = graph_.value(value);
-      const bool inside = value == root || (!in_memory_[value.value] && info.producer.valid());
-      if (is_small_constant(value)) {
-        copy[value] = body.add_constant(*graph_.constant(value), info.name);
-        continue;
-      }
-      if (!inside) {
-        copy[value] = body.add_input(input_name(value, copy.size()), info.type);
-        if (inputs != nullptr) inputs->push_back(value);
-        continue;
-      }
-      const Node& node = graph_.node(info.producer);
-      if (!ready) {
-        work.push_back({value, true});
-        for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) {
-          if (input->valid()) work.push_back({*input, false});
-        }
-        continue;
-      }
-      std::vector<ValueId> operands;
-      for (ValueId input : node.inputs) {
-        operands.push_back(input.valid() ? copy.at(input) : ValueId());
-      }
-      auto added = body.add(node.op, operands, node.provenance);
-      CHECK(added, "a copied node fits: ", to_text(added.error()));
-      for (size_t k = 0; k < node.outputs.size(); ++k) {
-        copy[node.outputs[k]] = (*added)[k];
-        body.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
-      }
-      if (members != nullptr) members->push_back(info.producer);
+  /// A value with several readers in one region alone is computed there: once, where all want the
+  /// same element, or again in each pass over a row, if that is cheaper than a pass over memory.
+  void inline_shared() {
+    const std::vector<NodeId> nodes = graph_.nodes();
+    for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
+      const ValueId value = graph_.node(*id).outputs[0];
+      if (!in_memory_[value.value] || graph_.value(value).uses.size() < 2) continue;
+      if (!may_inline(value)) continue;
+      in_memory_[value.value] = false;
+      const std::set<ValueId> roots = roots_of(value);
+      in_memory_[value.value] = true;
+      if (roots.size() != 1 || !worth_repeating(value, *roots.begin())) continue;
+      in_memory_[value.value] = false;
+      if (!well_formed(*roots.begin())) in_memory_[value.value] = true;
     }
-    const std::string& name = graph_.value(root).name;
-    body.set_outputs({{name.empty() ? "y" : name, copy.at(root)}});
-    return body;
   }
 
-  std::string input_name(ValueId value, size_t number) const {
-    const std::string& name = graph_.value(value).name;
-    return name.empty() ? concat("x", number) : name;
+  /// Whether the region of `root` may compute `value`, which it reads, as often as it reads it.
+  bool worth_repeating(ValueId value, ValueId root) {
+    const NodeId producer = graph_.value(root).producer;
+    if (template_of_[producer.value].valid() || is_scatter(graph_.node(producer))) return false;
+    const RegionBody region = region_of(graph_, in_memory_, root);
+    const AccessProfile whole = profile_of(region);
+    const auto at = std::ranges::find(region.inputs, value);
+    const auto slot = static_cast<size_t>(at - region.inputs.begin());
+    const bool reduces = has_reductions(graph_.value(value).producer);
+    const double operations = price_of(profile_of(region_of(graph_, in_memory_, value)));
+    for (const Access& access : whole.accesses) {
+      if (access.input != slot) continue;
+      const bool plain = std::ranges::all_of(
+          access.index, [](Expr i) { return i.kind() == ExprKind::index || i.is_int(0); });
+      if (!access.single_pass || (reduces && !plain)) return false;
+      if (access.repeated && operations > kRepeatable) return false;
+    }
+    return is_worth_repeating(operations, whole.passes_over(slot));
   }
+
+  // ---- building ----
 
   Graph build() {
     Graph result(graph_.shared_pool());
@@ -432,11 +418,9 @@ class Fuser {
 
   void add_region(Graph& result, std::map<ValueId, ValueId>& copy, NodeId id, ValueId output) {
     if (graph_.value(output).uses.empty() && !graph_.is_graph_output(output)) return;
-    std::vector<NodeId> members;
-    std::vector<ValueId> inputs;
-    Graph body = region_of(output, &members, &inputs);
+    RegionBody region = region_of(graph_, in_memory_, output);
     std::vector<std::string> provenance;
-    for (NodeId member : members) {
+    for (NodeId member : region.members) {
       for (const std::string& name : graph_.node(member).provenance) {
         if (std::ranges::find(provenance, name) == provenance.end()) provenance.push_back(name);
       }
@@ -446,10 +430,10 @@ class Fuser {
                              : is_scatter(graph_.node(id)) ? "scatter"
                                                            : "loops";
     std::vector<ValueId> operands;
-    for (ValueId input : inputs) operands.push_back(copy.at(input));
+    for (ValueId input : region.inputs) operands.push_back(copy.at(input));
     const ValueId y =
-        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(body)), kind}, operands,
-                        std::move(provenance));
+        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(region.body)), kind},
+                        operands, std::move(provenance));
     copy[output] = y;
     result.set_value_name(y, graph_.value(output).name);
   }
@@ -483,7 +467,7 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 std::vector<std::string_view> fuse_parts() {
-  return {"fuse_epilogues", "fuse_pointwise", "fuse_prologues", "fuse_reductions"};
+  return {"fuse_epilogues", "fuse_pointwise", "fuse_prologues", "fuse_reductions", "fuse_shared"};
 }
 
 void fuse(Graph& graph, const PassContext& context) {

@@ -2,6 +2,7 @@
 #include "passes/templates.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ops/conv.h"
 #include "ops/conv_winograd.h"
@@ -41,7 +42,7 @@ bool is_transcendental(ExprKind kind) {
          kind == ExprKind::pow;
 }
 
-double price(Expr e, VarId lane) {
+double price(Expr e, VarId lane, bool by_data) {
   switch (e.kind()) {
     case ExprKind::constant:
     case ExprKind::param:
@@ -51,6 +52,7 @@ double price(Expr e, VarId lane) {
     case ExprKind::cast:
       return 0;
     case ExprKind::load: {
+      if (by_data) return kGather;
       const auto stride = stride_of(e.operand(0), lane);
       return stride && (stride->is_int(0) || stride->is_int(1)) ? 1 : kGather;
     }
@@ -139,12 +141,23 @@ int64_t worthwhile_repeats(double operations, Expr columns) {
   return 1 + static_cast<int64_t>(budget / std::max(operations, 1.0));
 }
 
+bool is_worth_repeating(double operations, int times) {
+  return (times - 1) * operations <= static_cast<double>(kBytesOfPass * kOperationsPerByte);
+}
+
 double operations_of(Expr element, VarId lane) {
   double sum = 0;
+  std::set<uint32_t> loaded;  // what has lanes because data have
   for_each(element, [&](Expr e) {
-    // Index arithmetic is done once per vector, not per lane.
-    if (e.dtype() == DType::i64 && e.kind() != ExprKind::load) return;
-    sum += price(e, lane);
+    bool by_data = false;
+    for (int k = 0; k < arity(e.kind()); ++k) {
+      by_data |= e.operand(k) && loaded.contains(e.operand(k).id());
+    }
+    const bool is_load = e.kind() == ExprKind::load;
+    if (by_data || (is_load && depends_on(e.operand(0), lane))) loaded.insert(e.id());
+    // Index arithmetic is done once per vector, not per lane, but for what data decide.
+    if (e.dtype() == DType::i64 && !is_load && !by_data) return;
+    sum += price(e, lane, is_load && loaded.contains(e.operand(0).id()));
   });
   return sum;
 }

@@ -43,6 +43,9 @@ bool is_worth_winograd(const Graph& graph, NodeId conv);
 /// evaluation costs is paid with and without a pass. `operations` is what operations_of() counts.
 int64_t worthwhile_repeats(double operations, Expr columns);
 
+/// The same without a product: whether evaluating an element `times` times is as cheap as a pass.
+bool is_worth_repeating(double operations, int times);
+
 /// Operations in one lane that evaluating a fused element costs, in units of a multiply-add.
 double operations_of(Expr element, VarId lane);
 

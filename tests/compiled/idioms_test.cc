@@ -96,6 +96,44 @@ std::vector<Idiom> idioms() {
                  {"s = Softmax(x; axis=-1)\nn = IsNaN(s)\ny = Where(n, zero, s)",
                   "s = Softmax(x; axis=2)\ni = Identity(s)\nn = IsNaN(i)\nm = Not(n)\n"
                   "y = Where(m, s, zero)"}});
+  for (const std::string_view axis : {"last", "first"}) {
+    all.push_back(
+        {concat("softmax over the ", axis),
+         1,
+         {concat("m = ReduceMax(x, ", axis, ")\nd = Sub(x, m)\ne = Exp(d)\ns = ReduceSum(e, ", axis,
+                 ")\ny = Div(e, s)"),
+          concat("m = ReduceMax(x, ", axis,
+                 ")\ni = Identity(m)\nd = Sub(x, i)\n"
+                 "e = Exp(d)\ns = ReduceSum(e, ",
+                 axis, ")\nr = Reciprocal(s)\ny = Mul(r, e)")}});
+    const std::string mean = concat("m = ReduceMean(x, ", axis, ")\nd = Sub(x, m)\n");
+    for (const std::string_view eps : {"eps", "large_eps"}) {
+      const std::string rest = concat("q = ReduceMean(s, ", axis, ")\na = Add(", eps, ", q)\n");
+      all.push_back(
+          {concat("layer norm over the ", axis, ", ", eps),
+           1,
+           {concat(mean, "s = Mul(d, d)\n", rest,
+                   "r = Sqrt(a)\nt = Div(d, r)\nu = Mul(t, b)\n"
+                   "y = Add(u, b)"),
+            concat(mean, "s = Pow(d, two)\n", rest,
+                   "r = Sqrt(a)\ni = Identity(r)\n"
+                   "t = Div(d, i)\nu = Mul(b, t)\ny = Add(b, u)"),
+            concat(
+                mean, "f = Cast(d; to=1)\ns = Pow(f, two)\n", rest,
+                "r = Sqrt(a)\no = Reciprocal(r)\nt = Mul(o, d)\nu = Mul(t, b)\ny = Add(u, b)")}});
+      const std::string squares = concat("q = ReduceMean(s, ", axis, ")\na = Add(q, ", eps, ")\n");
+      all.push_back(
+          {concat("rms norm over the ", axis, ", ", eps),
+           1,
+           {concat("s = Pow(x, two)\n", squares, "r = Sqrt(a)\nt = Div(x, r)\ny = Mul(t, b)"),
+            concat("s = Mul(x, x)\n", squares,
+                   "r = Sqrt(a)\no = Reciprocal(r)\nt = Mul(x, o)\n"
+                   "y = Mul(b, t)"),
+            concat("i = Identity(x)\ns = Mul(x, i)\n", squares,
+                   "o = Pow(a, minus_half)\n"
+                   "t = Mul(o, x)\ny = Mul(t, b)")}});
+    }
+  }
   return all;
 }
 
