@@ -110,6 +110,15 @@ function(ingot_program name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
 endfunction()
 
+# What the tests compile generated code with, as INGOT_CXX: the second compiler when it builds the
+# tests, otherwise the one that is found first, as users have it.
+set(INGOT_TEST_CXX "")
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(INGOT_TEST_CXX "${CMAKE_CXX_COMPILER}")
+endif()
+add_library(ingot_test_cxx INTERFACE)
+target_compile_definitions(ingot_test_cxx INTERFACE INGOT_TEST_CXX="${INGOT_TEST_CXX}")
+
 # ingot_test(NAME SOURCES ... [DEPS ...] [LIBS ...]): makes the GoogleTest binary ingot_NAME and
 #   registers each of its tests with ctest. Tests run in their binary's build folder. Their names
 #   hold no values, of which many are addresses: ctest starts the longest tests of the last run

@@ -77,7 +77,8 @@ class GemmWriter {
         out.line("const i64 unit = begin % (blocks * ", cpu_dim(groups_), ");");
         unit = "unit";
       }
-      out.line("const i64 group = ", unit, " / blocks, first = ", unit, " % blocks;");
+      out.line("[[maybe_unused]] const i64 group = ", unit, " / blocks, first = ", unit,
+               " % blocks;");
       out.line("const i64 count = min(blocks - first, end - begin);");
       out.line("const i64 m_end = min(rows, (first + count) * ", row_block_, ");");
       write_call();

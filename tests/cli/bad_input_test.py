@@ -249,7 +249,7 @@ class Compilers(ProgramTest):
 
     def test_none_at_all(self):
         self.bad(TOOLCHAIN, ["g++", "clang++", "apt install", "INGOT_CXX"], "compile", self.model(),
-                 "-o", self.out / "model.so", environment={"PATH": str(self.out)})
+                 "-o", self.out / "model.so", environment={"PATH": str(self.out), "INGOT_CXX": ""})
 
     def test_something_else(self):
         self.refuse(["expected g++ or clang++", "hello"], self.script("echo hello\n"))

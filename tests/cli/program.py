@@ -55,7 +55,6 @@ class ProgramTest(unittest.TestCase):
         self.temporary.mkdir()
         self.environment = {**os.environ, "INGOT_CACHE_DIR": str(self.folder / "cache"),
                             "TMPDIR": str(self.temporary)}
-        self.environment.pop("INGOT_CXX", None)
 
     def model(self, text=None, name="model.onnx"):
         path = self.folder / name

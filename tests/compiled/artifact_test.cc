@@ -69,7 +69,7 @@ Result<std::vector<Tensor>> run_artifact(const Graph& graph, std::span<const Ten
   TRY(const TempDir directory, TempDir::create());
   CompileOptions options;
   options.target.levels = {host_level()};
-  TRY(options.toolchain, find_toolchain(""));
+  TRY(options.toolchain, find_toolchain(INGOT_TEST_CXX));
   options.verify = true;
   const auto path = directory.path() / "model.so";
   TRY_STATUS(compile(graph, path, options));

@@ -73,7 +73,7 @@ Result<size_t> PlanBatch::add(const Graph& graph,
 Status PlanBatch::build(CpuLevel level) {
   TRY(TempDir directory, TempDir::create());
   directory_.emplace(std::move(directory));
-  TRY(const Toolchain toolchain, find_toolchain(""));
+  TRY(const Toolchain toolchain, find_toolchain(INGOT_TEST_CXX));
   const ObjectBuilder builder({toolchain, directory_->path(), {}, nullptr});
   std::vector<SourceFile> units;
   // Few kernels a unit: both processors have work, and the prelude is read only now and then.

@@ -41,7 +41,8 @@ class CompilerApi : public ::testing::Test {
   }
   std::string path(std::string_view name) const { return (folder->path() / name).string(); }
 
-  Outcome compile_bytes(const std::string& model, const Options& options) const {
+  Outcome compile_bytes(const std::string& model, Options options) const {
+    if (options.cxx.empty()) options.cxx = INGOT_TEST_CXX;
     return compile(std::as_bytes(std::span(model)), "test.onnx", path("model.so"), options);
   }
 

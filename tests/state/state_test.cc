@@ -218,7 +218,7 @@ class Stepped : public testing::TestWithParam<StateLayout> {
     options.threads = 2;
     options.verify = true;
     options.cache = INGOT_BUILD_DIR "/tests/state/cache";  // each test is a process of its own
-    TRY(options.toolchain, find_toolchain(""));
+    TRY(options.toolchain, find_toolchain(INGOT_TEST_CXX));
     const auto path = folder.path() / "step.so";
     static const Layer layer = Layer::make();
     TRY_STATUS([&]() -> Status {
