@@ -1,4 +1,5 @@
-// frontend/import.cc: tells formats apart by their first bytes; reads ONNX, names the others.
+// frontend/import.cc: tells formats apart by their first bytes; reads what has a reader, names the
+// others.
 #include "frontend/import.h"
 
 #include <array>
@@ -10,11 +11,18 @@
 namespace ingot {
 namespace {
 
-/// What a file looks like by the bytes at an offset.
+/// Reads a model whose bytes `owner` keeps alive and whose other files lie below a folder.
+using Reader = Result<ImportedModel> (*)(std::span<const std::byte> bytes,
+                                         std::shared_ptr<const void> owner,
+                                         const std::filesystem::path& folder,
+                                         const ImportOptions& options);
+
+/// What a file looks like by the bytes at an offset, and what reads it; none: it is refused.
 struct Signature {
   size_t offset;
   std::string_view bytes;
   std::string_view what;
+  Reader reader = nullptr;
 };
 
 using namespace std::string_view_literals;
@@ -41,15 +49,18 @@ constexpr std::array kSignatures = {
     Signature{8, "{\""sv, "a safetensors file, which has weights but no graph"},
 };
 
-Status expect_onnx(std::string_view bytes) {
+/// The reader of the format that a file looks like. ONNX has no signature: it is what is left.
+Result<Reader> find_reader(std::string_view bytes) {
   if (bytes.empty()) return invalid_model("the file is empty");
   for (const Signature& signature : kSignatures) {
-    if (bytes.size() >= signature.offset &&
-        bytes.substr(signature.offset).starts_with(signature.bytes)) {
-      return invalid_model("expected an ONNX model, got ", signature.what);
+    if (bytes.size() < signature.offset ||
+        !bytes.substr(signature.offset).starts_with(signature.bytes)) {
+      continue;
     }
+    if (signature.reader != nullptr) return signature.reader;
+    return invalid_model("expected an ONNX model, got ", signature.what);
   }
-  return ok();
+  return Reader{onnx::import_onnx};
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -63,11 +74,10 @@ Result<ImportedModel> import_model_with_summary(const std::filesystem::path& pat
   TRY(MappedFile file, MappedFile::open(path));
   const auto owner = std::make_shared<const MappedFile>(std::move(file));
   const std::string name = to_comment(path.filename().string());
-  TRY_STATUS(add_note(expect_onnx(owner->text()), name));
+  TRY(const Reader reader, add_note(find_reader(owner->text()), name));
   std::filesystem::path folder = options.folder.empty() ? path.parent_path() : options.folder;
   if (folder.empty()) folder = ".";
-  TRY(ImportedModel model,
-      add_note(onnx::import_onnx(owner->bytes(), owner, folder, options), name));
+  TRY(ImportedModel model, add_note(reader(owner->bytes(), owner, folder, options), name));
   model.files.insert(model.files.begin(), {path, owner->bytes(), owner});
   return model;
 }
@@ -80,9 +90,9 @@ Result<Graph> import_model(const std::filesystem::path& path, const ImportOption
 Result<ImportedModel> import_model_bytes(std::span<const std::byte> bytes, std::string_view name,
                                          const ImportOptions& options) {
   const std::string shown = to_comment(name);
-  TRY_STATUS(add_note(expect_onnx(as_text(bytes)), shown));
+  TRY(const Reader reader, add_note(find_reader(as_text(bytes)), shown));
   const auto owner = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-  return add_note(onnx::import_onnx(*owner, owner, options.folder, options), shown);
+  return add_note(reader(*owner, owner, options.folder, options), shown);
 }
 
 Result<ModelSummary> summarize_model(const std::filesystem::path& path,

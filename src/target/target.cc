@@ -8,21 +8,21 @@
 namespace ingot {
 namespace {
 
-std::string level_names() {
-  std::vector<std::string_view> names;
-  for (const CpuLevelInfo& row : kCpuLevels) names.push_back(row.name);
-  return join(names, ", ");
-}
-
 Result<CpuLevel> parse_level(std::string_view name) {
   if (name == "native") return host_level();
   for (const CpuLevelInfo& row : kCpuLevels) {
     if (row.name == name) return row.level;
   }
-  return invalid_argument("--cpu: expected native, ", level_names(), ", got '", name, "'");
+  return invalid_argument("--cpu: expected ", cpu_names(), ", got '", name, "'");
 }
 
 }  // namespace
+
+std::string cpu_names() {
+  std::vector<std::string_view> names = {"native"};
+  for (const CpuLevelInfo& row : kCpuLevels) names.push_back(row.name);
+  return join(names, ", ");
+}
 
 std::string to_text(const Target& target) {
   std::vector<std::string_view> names;

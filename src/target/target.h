@@ -36,6 +36,15 @@ inline constexpr std::array kCpuLevels = {
                  7},
 };
 
+static_assert(
+    [] {
+      for (size_t k = 0; k < kCpuLevels.size(); ++k) {
+        if (kCpuLevels[k].level != static_cast<CpuLevel>(k)) return false;
+      }
+      return true;
+    }(),
+    "the rows stand in the order of CpuLevel: info() counts on it");
+
 constexpr const CpuLevelInfo& info(CpuLevel level) {
   return kCpuLevels[static_cast<size_t>(level)];
 }
@@ -54,6 +63,9 @@ std::string to_text(const Target& target);
 /// command line names but this version cannot build.
 Result<Target> make_target(std::string_view kind, std::span<const std::string> cpus);
 Result<Target> parse_target(std::string_view text);
+
+/// The values of `--cpu`, for help and messages: "native, x86-64, x86-64-v3, x86-64-v4".
+std::string cpu_names();
 
 /// The best level that this machine and its operating system can run.
 CpuLevel host_level();
