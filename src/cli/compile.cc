@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
+#include "cli/plan_text.h"
 
 namespace ingot::cli {
 namespace {
@@ -30,8 +31,11 @@ Json summary_json(const CompileReport& report, double import) {
 
 Json report_json(const CompileReport& report, double import) {
   Json json = summary_json(report, import);
-  json["steps"] = report.steps;
-  json["kernel_names"] = report.kernel_names;
+  json.update(plan_json(report));
+  json["kernel_names"] = Json::array();
+  for (const KernelRecord& kernel : report.kernel_records) {
+    json["kernel_names"].push_back(kernel.name);
+  }
   json["approximations"] = Json::array();
   json["notes"] = report.notes;
   Json passes = Json::array();

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
+#include "cli/plan_text.h"
 #include "passes/passes.h"
 #include "runtime/model.h"
 
@@ -85,19 +86,32 @@ Json model_json(const ImportedModel& model) {
 Result<int> inspect_model(const Options& options) {
   TRY(const ImportOptions import, options.dims.parse());
   TRY(const ImportedModel model, import_model_with_summary(options.path, import));
-  if (options.json) {
-    print(model_json(model));
-    return 0;
-  }
+  // Told before the plan is made, which narrows dims and makes new ones.
+  Json json = model_json(model);
   std::string text = to_text(model.summary);
-  for (uint32_t id = 0; id < model.graph.pool().symbol_count(); ++id) {
-    const Symbol& symbol = model.graph.pool().symbol_info(SymbolId(id));
-    text += symbol.data_dependent
-                ? concat("dim ", symbol.name, ": known when the model runs\n")
-                : concat("dim ", symbol.name, ": ", symbol.range.lo, "..", symbol.range.hi, "\n");
+  for (const Json& dim : json["dims"]) {
+    if (dim["at_run_time"].get<bool>()) continue;
+    text += concat("dim ", dim["name"].get<std::string>(), ": ", dim["min"].get<int64_t>(), "..",
+                   dim["max"].get<int64_t>(), "\n");
   }
-  if (options.graph) text += to_text(model.graph);
-  print(text);
+  const std::string graph = options.graph ? to_text(model.graph) : "";
+  const auto plan = plan_compilation(model.graph, {});
+  if (plan) {
+    json.update(plan_json(*plan));
+    text += plan_text(*plan);
+  } else if (plan.error().code != Code::kUnsupported) {
+    return plan.error();
+  } else if (model.summary.unsupported.empty()) {
+    const std::string reason = to_text(plan.error());
+    json["unsupported"].push_back(
+        {{"node", ""}, {"op", ""}, {"domain", ""}, {"opset", 0}, {"reason", reason}});
+    text += concat("unsupported: ", reason, "\n");
+  }
+  if (options.json) {
+    print(json);
+  } else {
+    print(text + graph);
+  }
   return 0;
 }
 
@@ -127,16 +141,22 @@ std::string value_text(std::string_view kind, const Json& value) {
                 value["dtype"].get<std::string>(), "[", join(dims, ", "), "]\n");
 }
 
-/// What a run needs besides the weights, for the dims given by --dim and the smallest from 1 on.
-Result<Json> workspace_json(const LoadedModel& model, const DimOptions& dims) {
+/// The value of a dim that is asked to be `wanted`, within what the model was compiled for.
+int64_t value_within(const ingot_symbol_info& symbol, int64_t wanted) {
+  const int64_t step = std::max<int64_t>(symbol.divisor, 1);
+  const int64_t value = std::clamp(wanted, symbol.min, symbol.max);
+  const int64_t up = (value + step - 1) / step * step;
+  return up <= symbol.max ? up : up - step;
+}
+
+/// What a run needs besides the weights, with dims as given by --dim and `wanted` elsewhere.
+Result<Json> workspace_json(const LoadedModel& model, const DimOptions& dims, int64_t wanted) {
   TRY(auto given, dims.values());
   std::vector<int64_t> symbols;
   Json json = {{"dims", Json::object()}};
   for (uint32_t k = 0; k < model.description().symbol_count; ++k) {
     const ingot_symbol_info& s = model.symbol(k);
-    const int64_t step = std::max<int64_t>(s.divisor, 1);
-    int64_t value = (std::max<int64_t>(s.min, 1) + step - 1) / step * step;
-    if (value > s.max) value = s.min;
+    int64_t value = value_within(s, wanted);
     if (const auto found = given.extract(s.name)) value = found.mapped();
     symbols.push_back(value);
     if (s.data_dependent == 0) json["dims"][s.name] = symbols.back();
@@ -146,6 +166,19 @@ Result<Json> workspace_json(const LoadedModel& model, const DimOptions& dims) {
   }
   TRY(const uint64_t bytes, model.workspace_bytes(symbols, 0));
   json["bytes"] = bytes;
+  return json;
+}
+
+/// The same for growing dims, without those that are equal to others, and as far as there is
+/// memory to speak of.
+Result<Json> memory_json(const LoadedModel& model, const DimOptions& dims) {
+  Json json = Json::array();
+  for (const int64_t wanted : {1, 16, 128, 1024}) {
+    auto sample = workspace_json(model, dims, wanted);
+    if (!sample && json.empty()) return sample.error();
+    if (!sample) break;
+    if (json.empty() || json.back()["dims"] != (*sample)["dims"]) json.push_back(*sample);
+  }
   return json;
 }
 
@@ -171,6 +204,12 @@ Result<int> inspect_artifact(const Options& options) {
                {"weight_bytes", d.weight_bytes},
                {"unsupported", Json::array()},
                {"warnings", Json::array()}};
+  json["metadata"] = Json::object();
+  for (uint32_t k = 0; k < d.metadata_count; ++k) {
+    const char *key = nullptr, *value = nullptr;
+    TRY_STATUS(model.check(model.api().metadata(model.handle(), k, &key, &value)));
+    json["metadata"][key] = value;
+  }
   for (const std::string_view level : split(d.levels, ',')) json["levels"].push_back(trim(level));
   std::string text =
       concat("model ", d.name, ", ", d.target, " (", d.levels, "), made with ", d.toolchain, "\n");
@@ -194,9 +233,12 @@ Result<int> inspect_artifact(const Options& options) {
   const auto opened = LoadedModel::open(options.path, whole);
   if (opened) {
     json["weights_ok"] = true;
-    TRY(json["workspace"], workspace_json(*opened, options.dims));
-    text += concat("workspace: ", format_bytes(json["workspace"]["bytes"].get<uint64_t>()), " for ",
-                   json["workspace"]["dims"].dump(), "\n");
+    TRY(json["memory"], memory_json(*opened, options.dims));
+    json["workspace"] = json["memory"][0];
+    for (const Json& sample : json["memory"]) {
+      text += concat("workspace: ", format_bytes(sample["bytes"].get<uint64_t>()), " for ",
+                     sample["dims"].dump(), "\n");
+    }
   } else if (opened.error().code == Code::kWrongTarget) {
     json["weights_ok"] = nullptr;
     json["warnings"].push_back(to_text(opened.error()));

@@ -57,6 +57,13 @@ class Compilation {
     return std::move(report_);
   }
 
+  /// The same up to the plan: writes nothing.
+  Result<CompileReport> run_to_plan() {
+    TRY_STATUS(optimise());
+    TRY_STATUS(plan());
+    return std::move(report_);
+  }
+
  private:
   static Status check_writable(const std::filesystem::path& output) {
     TRY([[maybe_unused]] const AtomicFile file, AtomicFile::create(output));
@@ -108,6 +115,7 @@ class Compilation {
   Status optimise() {
     const auto start = Clock::now();
     stage("passes", 0);
+    report_.read = take_census(graph_, graph_.inputs().size());
     TRY_STATUS(run_rows(graph_, pipeline(), ""));
     const bool through_prepare = options_.updatable || options_.weights == WeightsChoice::stripped;
     split_.emplace(split_prepare(
@@ -135,10 +143,23 @@ class Compilation {
     weight_bytes_ = static_cast<uint64_t>(place_constants(main_));
     report_.kernels = main_.kernels.size();
     report_.steps = main_.steps.size();
-    for (const PlannedKernel& kernel : main_.kernels) report_.kernel_names.push_back(kernel.name);
+    report_.left = take_census(main_.graph, split_->first_prepared);
+    report_.memory = sample_memory(main_);
+    for (const PlannedKernel& kernel : main_.kernels) {
+      report_.kernel_records.push_back({kernel.name, 0, kernel.provenance});
+    }
+    count_steps(main_);
+    for (const ProgramPlan& body : main_.bodies) count_steps(body);
     report_.workspace = workspace_text();
     report_.seconds.codegen = seconds_since(start);
     return ok();
+  }
+
+  void count_steps(const ProgramPlan& plan) {
+    for (const PlannedStep& step : plan.steps) {
+      const bool has_kernel = step.routine == nullptr && step.bodies.empty();
+      if (has_kernel) ++report_.kernel_records[step.kernel].steps;
+    }
   }
 
   /// Element types that generated code can hold, of inputs and of all that nodes compute.
@@ -490,6 +511,10 @@ std::optional<ConstantSource> find_source(std::span<const ModelFile> files,
     }
   }
   return std::nullopt;
+}
+
+Result<CompileReport> plan_compilation(Graph graph, const CompileOptions& options) {
+  return Compilation(std::move(graph), {}, options).run_to_plan();
 }
 
 Result<CompileReport> compile(Graph graph, const std::filesystem::path& output,

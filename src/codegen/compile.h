@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "codegen/census.h"
 #include "codegen/toolchain.h"
 #include "frontend/import.h"
 #include "ir/graph.h"
@@ -69,6 +70,13 @@ struct CompileSeconds {
   double passes = 0, codegen = 0, toolchain = 0, write = 0, total = 0;
 };
 
+/// A kernel of the artefact.
+struct KernelRecord {
+  std::string name;
+  size_t steps = 0;                     // that run it
+  std::vector<std::string> provenance;  // the model's nodes it computes
+};
+
 /// What was made.
 struct CompileReport {
   std::filesystem::path output;
@@ -79,9 +87,15 @@ struct CompileReport {
   uint64_t code_bytes = 0;  // of all levels' objects, text sections included
   std::string workspace;    // bytes of the arena's values as an expression over the dims
   std::vector<PassRecord> passes;
-  std::vector<std::string> kernel_names;
-  std::vector<std::string> notes;  // what was approximated, what is decided at run time
+  std::vector<KernelRecord> kernel_records;
+  Census read, left;                 // of the graph as it came, and as it is run
+  std::vector<MemorySample> memory;  // what the arena's values take
+  std::vector<std::string> notes;    // what was approximated
 };
+
+/// The report of a compilation up to its plan, without a toolchain: nothing is written.
+/// Errors: unsupported (all reasons).
+Result<CompileReport> plan_compilation(Graph graph, const CompileOptions& options);
 
 /// Compiles an imported graph. Nothing remains at `output` after an error.
 /// Errors: unsupported (all reasons), toolchain, io, resource_exhausted, cancelled.

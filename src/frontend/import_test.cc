@@ -110,6 +110,15 @@ TEST(Import, DimsArePinnedRangedAndNamed) {
   EXPECT_EQ(to_text(named->graph.type(named->graph.inputs()[0].value)), "f32[\"x.0\", 2]");
 }
 
+TEST(Import, QuestionMarksNameNoDim) {
+  GraphParts parts = one_node(node("Relu", {"x"}, {"y"}));
+  parts.inputs = {value_info("x", 1, {"?", "?"})};
+  const auto imported = import(model(parts));
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(to_text(imported->graph.type(imported->graph.outputs()[0].value)),
+            "f32[\"x.0\", \"x.1\"]");
+}
+
 TEST(Import, DimsMayBeFormulas) {
   GraphParts parts = one_node(node("Relu", {"x"}, {"y"}));
   parts.inputs = {value_info("x", 1, {"past + 2*(seq - 1)"}), value_info("z", 1, {"past"})};
@@ -206,6 +215,23 @@ TEST(Import, FunctionsAreExpanded) {
   EXPECT_THAT(run(imported->graph, {floats_of({2}, {-8, 3})}), ElementsAre(-1, 3));
 }
 
+TEST(Import, FunctionsMayBeNestedDeeply) {
+  // f0 doubles, each other negates and calls the one before: nesting needs no stack.
+  constexpr int kDepth = 1000;
+  const auto name = [](int k) { return concat("f", k); };
+  Strings functions = {function(name(0), {"a"}, {"r"}, {node("Add", {"a", "a"}, {"r"})})};
+  for (int k = 1; k < kDepth; ++k) {
+    functions.push_back(
+        function(name(k), {"a"}, {"r"},
+                 {node("Neg", {"a"}, {"t"}), node(name(k - 1), {"t"}, {"r"}, {}, "", "f")}));
+  }
+  GraphParts parts = one_node(node(name(kDepth - 1), {"x"}, {"y"}, {}, "", "f"));
+  parts.inputs = {value_info("x", 1, {2})};
+  auto imported = import(model(parts, 17, functions, {opset("f", 1)}));
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_THAT(run(imported->graph, {floats_of({2}, {-8, 3})}), ElementsAre(16, -6));
+}
+
 TEST(Import, FunctionsMustEnd) {
   const std::string loop =
       function("loop", {"a"}, {"r"}, {node("loop", {"a"}, {"r"}, {}, "", "f")});
@@ -256,6 +282,65 @@ TEST(Import, IfWithAKnownConditionIsInlined) {
   };
   EXPECT_THAT(run(open->graph, {floats_of({1}, {5}), condition(1)}), ElementsAre(6));
   EXPECT_THAT(run(open->graph, {floats_of({1}, {5}), condition(0)}), ElementsAre(4));
+}
+
+TEST(Import, BranchesOfTwoRanksAreSettledByTheirCondition) {
+  // As exporters write a squeeze of a dim that may be 1: if shape(x)[0] == 1, squeeze(x), else x.
+  const auto branch = [](const std::string& each) {
+    return graph({.nodes = {each},
+                  .initializers = {int64s("axes", {0})},
+                  .inputs = {},
+                  .outputs = {Message().text(1, "r").bytes},
+                  .value_infos = {}});
+  };
+  GraphParts parts =
+      one_node(node("If", {"is_one"}, {"y"},
+                    {attr_graph("then_branch", branch(node("Squeeze", {"x", "axes"}, {"r"}))),
+                     attr_graph("else_branch", branch(node("Identity", {"x"}, {"r"})))}));
+  parts.nodes = {node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "zero"}, {"dim"}),
+                 node("Equal", {"dim", "one"}, {"is_one"}), parts.nodes[0]};
+  parts.initializers = {int64s("zero", {0}), int64s("one", {1})};
+  parts.inputs = {value_info("x", 1, {"n", 2})};
+  const auto imported = import(model(parts));
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_THAT(imported->summary.warnings, ElementsAre(HasSubstr("then_branch is taken")));
+  EXPECT_THAT(run(imported->graph, {floats_of({1, 2}, {5, 6})}), ElementsAre(5, 6));
+  const auto two = Interpreter(imported->graph).run(std::vector{floats_of({2, 2}, {5, 6, 7, 8})});
+  ASSERT_FALSE(two);
+  EXPECT_THAT(to_text(two.error()), HasSubstr("the condition: expected n == 1, got 2 and 1"));
+
+  // With 2 rows it is known that x stays.
+  ImportOptions options;
+  options.dims["n"] = {2, 2};
+  const auto pinned = import(model(parts), options);
+  ASSERT_TRUE(pinned) << to_text(pinned.error());
+  EXPECT_THAT(pinned->summary.warnings, ::testing::IsEmpty());
+  EXPECT_THAT(run(pinned->graph, {floats_of({2, 2}, {5, 6, 7, 8})}), ElementsAre(5, 6, 7, 8));
+}
+
+TEST(Import, BranchesThatCannotWorkFailWhenTheyAreTaken) {
+  const auto branch = [](const std::string& each) {
+    return graph({.nodes = {each},
+                  .initializers = {floats("three", {3}, {1, 2, 3})},
+                  .inputs = {},
+                  .outputs = {Message().text(1, "r").bytes},
+                  .value_infos = {}});
+  };
+  GraphParts parts =
+      one_node(node("If", {"c"}, {"y"},
+                    {attr_graph("then_branch", branch(node("Neg", {"x"}, {"r"}))),
+                     attr_graph("else_branch", branch(node("Add", {"x", "three"}, {"r"})))}));
+  parts.inputs = {value_info("x", 1, {2}), value_info("c", 9, {})};
+  const auto imported = import(model(parts));
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_THAT(imported->summary.warnings,
+              ElementsAre(HasSubstr("runs that take this branch fail")));
+  const auto condition = [](double value) {
+    Tensor c(DType::b8, {});
+    c.set_integer(0, value != 0);
+    return c;
+  };
+  EXPECT_THAT(run(imported->graph, {floats_of({2}, {5, 6}), condition(1)}), ElementsAre(-5, -6));
 }
 
 TEST(Import, SubgraphsHaveAnEnd) {

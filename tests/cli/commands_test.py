@@ -232,6 +232,39 @@ class Others(ProgramTest):
         self.assertIn("matmul", self.good("inspect", model, "--graph").out)
         self.bad(USAGE, ["--graph", "model.so"], "inspect", self.out / "model.so", "--graph")
 
+    def test_inspect_plans(self):
+        """Counts before and after, sizes that only runs know, memory for growing dims."""
+        def ints(name, *values):
+            return onnx.tensor(name, [len(values)], values)
+        nodes = [onnx.node("Shape", ["x"], ["shape"]),
+                 onnx.node("Gather", ["shape", "zero"], ["n"]),
+                 onnx.node("Concat", ["n", "rest"], ["flat"], attributes=[
+                     onnx.attribute_int("axis", 0)]),
+                 onnx.node("Reshape", ["x", "flat"], ["a"]),
+                 onnx.node("Softmax", ["a"], ["b"]),
+                 onnx.node("NonZero", ["b"], ["y"], "find")]
+        text = onnx.model(nodes, [onnx.value_info("x", ["n", 2, 3])],
+                          [onnx.value_info("y", [2, "found"], onnx.INT64)],
+                          [ints("zero", 0), ints("rest", 6)])
+        model = self.model(text)
+        found = self.good("inspect", model, "--json").json
+        self.assertEqual(found["nodes"]["read"], 3)
+        self.assertEqual(found["shape_nodes"]["left"], 0)
+        self.assertEqual([size["nodes"] for size in found["run_time_sizes"]], [["find"]])
+        self.assertEqual(sum(each["steps"] for each in found["kernel_list"]) + 1, found["steps"])
+        self.assertEqual([sample["dims"]["n"] for sample in found["memory"]], [1, 16, 128, 1024])
+        for sample in found["memory"]:
+            # What the softmax gives, at least.
+            self.assertGreaterEqual(sample["peak"], 24 * sample["dims"]["n"])
+            self.assertGreaterEqual(sample["sum"], sample["peak"])
+        told = self.good("inspect", model).out
+        self.assertIn("known when nonzero 'find' has run", told)
+        self.assertIn("memory for n=16", told)
+        library = self.compiled(model, "model.so", "--dim", "n=4..20")
+        memory = self.good("inspect", library, "--json").json["memory"]
+        self.assertEqual([sample["dims"] for sample in memory], [{"n": 4}, {"n": 16}, {"n": 20}])
+        self.assertLess(memory[0]["bytes"], memory[2]["bytes"])
+
     def test_inspect_dims(self):
         model = self.model()
         library = self.compiled(model, "model.so", "--dim", "batch=2..64,8,16")

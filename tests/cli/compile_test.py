@@ -127,6 +127,13 @@ class Emit(ProgramTest):
         self.assertLessEqual(keys | {"passes", "kernel_names", "steps", "approximations", "notes"},
                              set(told))
         self.assertEqual(len(told["kernel_names"]), told["kernels"])
+        self.assertEqual([each["name"] for each in told["kernel_list"]], told["kernel_names"])
+        self.assertTrue(all(each["steps"] > 0 for each in told["kernel_list"]))
+        self.assertGreater(told["nodes"]["read"], 0)
+        self.assertEqual(told["shape_nodes"], {"read": 0, "left": 0, "list": []})
+        self.assertEqual(told["run_time_sizes"], [])
+        self.assertEqual([sample["dims"] for sample in told["memory"]],
+                         [{"batch": size} for size in (1, 16, 128, 1024)])
         self.assertEqual(told["approximations"], [])
         self.assertIn("batch", told["workspace"])
         # Stages make up the whole: nothing long is left out, nothing counted twice.
@@ -145,10 +152,9 @@ class Passes(ProgramTest):
     def names(self):
         report = self.out / "report.json"
         self.good("compile", DIGITS, "-o", self.out / "digits.so", "--report", report)
-        names = []
-        for name in re.findall(r'"name": "(?!prepare_)(\w+)"', report.read_text()):
-            if name not in names:
-                names.append(name)
+        passes = json.loads(report.read_text())["passes"]
+        names = list(dict.fromkeys(one["name"] for one in passes
+                                   if not one["name"].startswith("prepare_")))
         self.assertIn("canonicalize", names)
         return names
 
@@ -219,9 +225,11 @@ class Names(ProgramTest):
                           [onnx.value_info("y", [2])],
                           metadata=[(name, name) for name in HOSTILE])
         path = self.model(text)
-        self.good("run", self.compiled(path), "--random", "1")
-        self.assertEqual(self.good("inspect", path, "--json").json["metadata"],
-                         {name: name for name in HOSTILE})
+        library = self.compiled(path)
+        self.good("run", library, "--random", "1")
+        for each in (path, library):
+            self.assertEqual(self.good("inspect", each, "--json").json["metadata"],
+                             {name: name for name in HOSTILE})
 
 
 if __name__ == "__main__":

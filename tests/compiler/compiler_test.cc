@@ -228,5 +228,43 @@ TEST_F(CompilerApi, ChecksItsOptions) {
   EXPECT_EQ(compile_bytes("nonsense", {}).code, Code::invalid_model);
 }
 
+TEST_F(CompilerApi, ABranchThatCannotWorkFailsWhenItIsTaken) {
+  // y = -x if c, and otherwise x + a constant of other dims.
+  const auto branch = [](const std::string& each) {
+    return t::graph({.nodes = {each},
+                     .initializers = {t::floats("four", {4}, {1, 2, 3, 4})},
+                     .inputs = {},
+                     .outputs = {t::Message().text(1, "r").bytes},
+                     .value_infos = {}});
+  };
+  t::GraphParts parts;
+  parts.nodes = {
+      t::node("If", {"c"}, {"y"},
+              {t::attr_graph("then_branch", branch(t::node("Neg", {"x"}, {"r"}))),
+               t::attr_graph("else_branch", branch(t::node("Add", {"x", "four"}, {"r"})))})};
+  parts.inputs = {t::value_info("x", 1, {3}), t::value_info("c", 9, {})};
+  parts.outputs = {t::value_info("y", 1, {3})};
+  const Outcome outcome = compile_bytes(t::model(parts, 17), {});
+  ASSERT_TRUE(outcome) << outcome.message;
+  const auto model = LoadedModel::open(path("model.so"));
+  ASSERT_TRUE(model) << to_text(model.error());
+  std::vector<float> x = {1, 2, 3}, y(3);
+  std::vector<int64_t> dims = {3};
+  bool condition = true;
+  ingot_tensor c = INGOT_INIT(ingot_tensor);
+  c.dtype = INGOT_BOOL;
+  c.data = &condition;
+  std::vector<ingot_tensor> in = {tensor(x, dims), c}, out = {tensor(y, dims)};
+  const Status taken = model->run(in, out);
+  ASSERT_TRUE(taken) << to_text(taken.error());
+  EXPECT_EQ(y, (std::vector<float>{-1, -2, -3}));
+  condition = false;
+  const Status failed = model->run(in, out);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ingot::Code::kInvalidArgument);
+  EXPECT_NE(to_text(failed.error()).find("shapes [3] and [4] do not broadcast"), std::string::npos)
+      << to_text(failed.error());
+}
+
 }  // namespace
 }  // namespace ingot::compiler

@@ -81,6 +81,8 @@ Result<CompileOptions> compile_options(const Options& options) {
 
 Report report_of(const CompileReport& report, double seconds_import, ModelSummary summary) {
   const CompileSeconds& s = report.seconds;
+  std::vector<std::string> kernels;
+  for (const KernelRecord& kernel : report.kernel_records) kernels.push_back(kernel.name);
   return {.output = report.output.string(),
           .seconds_import = seconds_import,
           .seconds_passes = s.passes,
@@ -88,7 +90,7 @@ Report report_of(const CompileReport& report, double seconds_import, ModelSummar
           .seconds_toolchain = s.toolchain,
           .seconds_write = s.write,
           .seconds_total = s.total + seconds_import,
-          .kernels = report.kernel_names,
+          .kernels = std::move(kernels),
           .steps = report.steps,
           .weight_bytes = report.weight_bytes,
           .code_bytes = report.code_bytes,

@@ -1,5 +1,5 @@
-// frontend/onnx/control.cc: If, Loop and Scan: their subgraphs become bodies, what those read of
-// the graph around becomes their inputs.
+// frontend/onnx/control.cc: subgraphs become bodies, what those read of the graph around becomes
+// their inputs; Loop and Scan.
 #include "ops/control.h"
 
 #include <algorithm>
@@ -18,15 +18,6 @@ const AttributeProto* find_attribute(std::span<const AttributeProto* const> attr
     if (attribute->name == name) return attribute;
   }
   return nullptr;
-}
-
-Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
-                             std::string_view name) {
-  const AttributeProto* attribute = find_attribute(attributes, name);
-  if (attribute == nullptr || attribute->type != AttributeType::graph) {
-    return invalid_model("the attribute '", name, "' is missing or no graph");
-  }
-  return add_note(read_graph(attribute->s), name);
 }
 
 /// Why a body cannot be compiled; empty if every node in it has an operator.
@@ -48,11 +39,6 @@ Status expect_known(const Graph& body, std::string_view what) {
   return ok();
 }
 
-/// A tensor of one element without dims, whatever its rank.
-Result<ValueId> as_scalar(Builder& b, ValueId x) {
-  return b.reshape(x, {});
-}
-
 /// Whether a scalar is always true: a constant, or `same`, which is.
 bool is_true(const Graph& graph, ValueId value, ValueId same) {
   if (value == same) return true;
@@ -62,17 +48,18 @@ bool is_true(const Graph& graph, ValueId value, ValueId same) {
 
 }  // namespace
 
-/// A value of the graph around that a body reads.
-struct Importer::Capture {
-  std::string_view name;
-  ValueId outer;                  // in the graph around
-  const ConstantData* constant;   // or null
-  std::optional<Exprs> contents;  // of shape arithmetic
-  Type type;
+Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
+                             std::string_view name) {
+  const AttributeProto* attribute = find_attribute(attributes, name);
+  if (attribute == nullptr || attribute->type != AttributeType::graph) {
+    return invalid_model("the attribute '", name, "' is missing or no graph");
+  }
+  return add_note(read_graph(attribute->s), name);
+}
 
-  /// Known values are built anew inside; everything else is an input of the body.
-  bool is_input() const { return constant == nullptr && !contents; }
-};
+Result<ValueId> as_scalar(Builder& b, ValueId x) {
+  return b.reshape(x, {});
+}
 
 Result<std::vector<Importer::Capture>> Importer::find_captures(const NodeProto& node,
                                                                const Frame& frame) {
@@ -170,37 +157,6 @@ ValueIds Importer::captured_inputs(std::span<const Capture> captures) {
     if (capture.is_input()) inputs.push_back(capture.outer);
   }
   return inputs;
-}
-
-Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& inputs,
-                                    std::span<const AttributeProto* const> attributes,
-                                    Frame& frame) {
-  if (inputs.size() != 1 || !inputs[0].valid()) {
-    return invalid_model("expected one input, the condition");
-  }
-  if (!graph_.type(inputs[0]).is_tensor()) return unsupported(kBlocked);
-  const auto condition = contents_->find(inputs[0]);
-  if (condition && condition->size() == 1 && (*condition)[0].as_int()) {
-    return inline_if(node, *(*condition)[0].as_int() != 0, attributes, frame);
-  }
-  Builder b(graph_, provenance(node, frame));
-  TRY(const std::vector<Capture> captures, find_captures(node, frame));
-  ValueIds operands;
-  TRY(operands.emplace_back(), as_scalar(b, inputs[0]));
-  for (const ValueId input : captured_inputs(captures)) operands.push_back(input);
-  std::vector<GraphRef> bodies;
-  for (const std::string_view name : {"then_branch", "else_branch"}) {
-    TRY(const GraphProto graph, read_body(attributes, name));
-    if (graph.outputs.size() < node.outputs.size()) {
-      return invalid_model("expected ", node.outputs.size(), " outputs of '", name, "', got ",
-                           graph.outputs.size());
-    }
-    TRY(bodies.emplace_back(), import_body(
-                                   graph, name, node, frame, captures, [](Frame&) { return ok(); },
-                                   [](ValueIds&) { return ok(); }));
-  }
-  return graph_.add(make_op(ops::If{bodies[0], bodies[1]}), std::move(operands),
-                    {provenance(node, frame)});
 }
 
 /// A tensor that a Scan walks along an axis.

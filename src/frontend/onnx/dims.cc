@@ -89,6 +89,11 @@ bool is_formula(std::string_view param) {
   return param.find_first_of("+-*(") != std::string_view::npos;
 }
 
+/// The name of a dim; empty if it has none: some converters write '?' for all that they don't know.
+std::string_view name_of(const DimProto& dim) {
+  return dim.param == "?" ? std::string_view() : dim.param;
+}
+
 std::string unnamed(std::string_view input, size_t axis) {
   return concat(input, ".", axis);
 }
@@ -114,12 +119,13 @@ Status DimTable::pin_from_shape(const ValueInfoProto& input) {
       return invalid_argument("input '", to_comment(input.name), "': dim ", k, " is ",
                               *dims[k].value, " in the model, got ", *shape[k]);
     }
-    if (dims[k].param.empty() || is_formula(dims[k].param)) continue;
-    const auto [pin, is_new] = pins_.try_emplace(std::string(dims[k].param), *shape[k], input.name);
+    const std::string_view name = name_of(dims[k]);
+    if (name.empty() || is_formula(name)) continue;
+    const auto [pin, is_new] = pins_.try_emplace(std::string(name), *shape[k], input.name);
     if (!is_new && pin->second.first != *shape[k]) {
-      return invalid_argument("dim '", to_comment(dims[k].param), "' is ", pin->second.first,
-                              " for input '", to_comment(pin->second.second), "' and ", *shape[k],
-                              " for input '", to_comment(input.name), "'");
+      return invalid_argument("dim '", to_comment(name), "' is ", pin->second.first, " for input '",
+                              to_comment(pin->second.second), "' and ", *shape[k], " for input '",
+                              to_comment(input.name), "'");
     }
   }
   return ok();
@@ -189,7 +195,7 @@ Result<Exprs> DimTable::input_dims(const ValueInfoProto& input) {
       continue;
     }
     // Some converters write -1 for a dim that is not known.
-    const bool has_name = !dim.value && !dim.param.empty();
+    const bool has_name = !dim.value && !name_of(dim).empty();
     if (!has_name && shape != nullptr && (*shape)[k]) {
       dims.push_back(pool_.integer(*(*shape)[k]));
       continue;

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/text.h"
+#include "frontend/builder.h"
 #include "frontend/import.h"
 #include "frontend/onnx/dims.h"
 #include "frontend/onnx/ops.h"
@@ -68,8 +70,14 @@ struct Frame {
 /// Domain, name, overload.
 using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 
+/// The subgraph that an attribute holds. Errors: invalid_model if there is none.
+Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
+                             std::string_view name);
+/// A tensor of one element without dims, whatever its rank.
+Result<ValueId> as_scalar(Builder& b, ValueId x);
+
 /// Turns one ModelProto into a graph; run() once. import.cc has what concerns the model, nodes.cc
-/// what concerns its nodes.
+/// what concerns its nodes, control.cc and branch.cc what concerns their subgraphs.
 class Importer {
  public:
   Importer(const ModelProto& model, std::shared_ptr<const void> owner,
@@ -94,7 +102,13 @@ class Importer {
   Status check_declared(const ValueInfoProto& info, ValueId value) const;
 
   // -- nodes --
+  struct Call;
   Status import_nodes(std::span<const NodeProto> nodes, Frame& frame);
+  static Status put_in_order(Call& call);
+  Status build_calls(std::deque<Call>& calls);
+  Status enter_function(const NodeProto& node, const FunctionProto& function, Frame& frame,
+                        std::deque<Call>& calls);
+  Status leave_function(const Call& call, Frame& frame);
   Status import_node(const NodeProto& node, Frame& frame);
   Result<ValueIds> build_node(const NodeProto& node, const ValueIds& inputs, Frame& frame);
   Result<ValueIds> build_row(const NodeProto& node, const OpRow& row, int64_t opset,
@@ -104,12 +118,7 @@ class Importer {
                                 const ValueIds& inputs,
                                 std::span<const AttributeProto* const> attributes,
                                 const Frame& frame);
-  Result<ValueIds> call_function(const NodeProto& node, const FunctionProto& function,
-                                 const ValueIds& inputs,
-                                 std::span<const AttributeProto* const> attributes,
-                                 const Frame& frame);
-  Result<ValueIds> inline_if(const NodeProto& node, bool condition,
-                             std::span<const AttributeProto* const> attributes, Frame& frame);
+  Status define_outputs(const NodeProto& node, const ValueIds& values, Frame& frame);
   Result<ValueIds> add_placeholder(const NodeProto& node, const ValueIds& inputs, int64_t opset,
                                    std::string_view reason, const Frame& frame);
   Result<ValueIds> resolve_inputs(const NodeProto& node, const Frame& frame) const;
@@ -119,7 +128,17 @@ class Importer {
   Status count_node();
 
   // -- control flow --
-  struct Capture;
+  /// A value of the graph around that a body reads.
+  struct Capture {
+    std::string_view name;
+    ValueId outer;                  // in the graph around
+    const ConstantData* constant;   // or null
+    std::optional<Exprs> contents;  // of shape arithmetic
+    Type type;
+
+    /// Known values are built anew inside; everything else is an input of the body.
+    bool is_input() const { return constant == nullptr && !contents; }
+  };
   struct ScanInput;
   struct LoopForm;
   struct LoopBody;
@@ -137,6 +156,13 @@ class Importer {
   bool generalise(const Graph& body, Types& carried);
   Result<ValueIds> build_if(const NodeProto& node, const ValueIds& inputs,
                             std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<ValueIds> inline_if(const NodeProto& node, bool condition,
+                             std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<GraphRef> failing_branch(const NodeProto& node, const Frame& frame,
+                                  std::span<const Capture> captures, const Graph& other,
+                                  const Error& error);
+  std::optional<bool> settle_branch(const NodeProto& node, const Frame& frame,
+                                    std::optional<Exprs> condition);
   Result<ValueIds> add_loop(const LoopForm& form, const NodeProto& node, const Frame& frame,
                             ValueIds operands, const Exprs& trips);
   Result<ValueIds> build_scan(const NodeProto& node, const ValueIds& inputs,
@@ -156,8 +182,8 @@ class Importer {
   DimTable dims_;
   ModelSummary summary_;
   std::map<FunctionKey, const FunctionProto*> functions_;
-  std::vector<const FunctionProto*> calls_;        // being expanded
-  std::deque<AttributeProto> renamed_attributes_;  // references resolved
+  std::unordered_set<const FunctionProto*> calls_;  // being expanded
+  std::deque<AttributeProto> renamed_attributes_;   // references resolved
   std::map<std::tuple<std::string, std::string, int64_t>, int64_t> counts_;
   size_t nodes_built_ = 0;
   size_t max_nodes_ = 0;

@@ -1,4 +1,4 @@
-// frontend/onnx/nodes.cc: builds nodes in their scopes: table rows, functions, Ifs, placeholders.
+// frontend/onnx/nodes.cc: builds nodes in their scopes: table rows, functions, placeholders.
 #include <algorithm>
 
 #include "frontend/onnx/importer.h"
@@ -10,6 +10,13 @@ namespace {
 /// Whether this is the type of what an unsupported node gives.
 bool is_unknown(const Type& type) {
   return type.kind == Type::Kind::container && type.container.element == nullptr;
+}
+
+/// A name for people that deep calls do not make ever longer.
+std::string shortened(std::string name) {
+  constexpr size_t kEnd = 100;
+  if (name.size() <= 2 * kEnd + 3) return name;
+  return concat(name.substr(0, kEnd), "...", name.substr(name.size() - kEnd));
 }
 
 /// An attribute of a custom operator.
@@ -46,15 +53,70 @@ Status Importer::count_node() {
   return ok();
 }
 
+/// Nodes being built, in the order of their execution: those of a graph, or of a function that is
+/// called. Calls are kept in a list, so that deep ones take no stack.
+struct Importer::Call {
+  std::span<const NodeProto> nodes;
+  Frame* frame = nullptr;                   // where their names are
+  const NodeProto* caller = nullptr;        // of a function
+  const FunctionProto* function = nullptr;  // likewise
+  std::vector<size_t> order = {};
+  size_t next = 0;
+  Frame own = {};          // a function's frame
+  Bindings bindings = {};  // of its attributes
+
+  const NodeProto& current() const { return nodes[order[next - 1]]; }
+};
+
 Status Importer::import_nodes(std::span<const NodeProto> nodes, Frame& frame) {
-  for (const NodeProto& node : nodes) {
+  std::deque<Call> calls;
+  calls.push_back({nodes, &frame});
+  Status done = put_in_order(calls.back());
+  if (done) done = build_calls(calls);
+  if (done) return done;
+  Error error = std::move(done.error());
+  for (; !calls.empty(); calls.pop_back()) {
+    const Call& call = calls.back();
+    if (call.next > 0) error = add_note(std::move(error), describe(call.current()));
+    if (call.function == nullptr) continue;
+    calls_.erase(call.function);
+    error = add_note(std::move(error), "function '", to_comment(call.function->name), "'");
+  }
+  // What infer refuses is the model's mistake, not the caller's. Inside of a subgraph it is known
+  // by its code: a branch that is not taken may hold such a node.
+  if (error.code == Code::kInvalidArgument && frame.depth == 0) error.code = Code::kInvalidModel;
+  return error;
+}
+
+Status Importer::put_in_order(Call& call) {
+  for (const NodeProto& node : call.nodes) {
     if (node.op_type.empty()) {
       return invalid_model(describe(node), ": it does not say which operator it is");
     }
   }
-  TRY(const std::vector<size_t> order, execution_order(nodes, frame.depth));
-  for (const size_t k : order) {
-    TRY_STATUS(add_note(import_node(nodes[k], frame), describe(nodes[k])));
+  TRY(call.order, execution_order(call.nodes, call.frame->depth));
+  return ok();
+}
+
+Status Importer::build_calls(std::deque<Call>& calls) {
+  while (!calls.empty()) {
+    Call& call = calls.back();
+    if (call.next == call.order.size()) {
+      if (call.function == nullptr) return ok();
+      const Call ended = std::move(call);
+      calls_.erase(ended.function);
+      calls.pop_back();
+      TRY_STATUS(leave_function(ended, *calls.back().frame));
+      continue;
+    }
+    const NodeProto& node = call.nodes[call.order[call.next++]];
+    const auto function =
+        functions_.find(FunctionKey(normal_domain(node.domain), node.op_type, node.overload));
+    if (function == functions_.end()) {
+      TRY_STATUS(import_node(node, *call.frame));
+    } else {
+      TRY_STATUS(enter_function(node, *function->second, *call.frame, calls));
+    }
   }
   return ok();
 }
@@ -122,18 +184,16 @@ Status Importer::import_node(const NodeProto& node, Frame& frame) {
     const std::string reason = to_text(built.error());
     built = add_placeholder(node, inputs, frame.opset(domain).value_or(0), reason, frame);
   }
-  if (!built) {
-    // What infer refuses is the model's mistake, not the caller's.
-    Error error = std::move(built.error());
-    if (error.code == Code::kInvalidArgument) error.code = Code::kInvalidModel;
-    return error;
-  }
+  if (!built) return std::move(built.error());
+  return define_outputs(node, *built, frame);
+}
+
+Status Importer::define_outputs(const NodeProto& node, const ValueIds& values, Frame& frame) {
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const std::string_view name = node.outputs[k];
     if (name.empty()) continue;
-    const ValueId value = (*built)[k];
-    TRY_STATUS(frame.define(name, value));
-    if (graph_.value(value).name.empty()) graph_.set_value_name(value, std::string(name));
+    TRY_STATUS(frame.define(name, values[k]));
+    if (graph_.value(values[k]).name.empty()) graph_.set_value_name(values[k], std::string(name));
   }
   return ok();
 }
@@ -141,10 +201,6 @@ Status Importer::import_node(const NodeProto& node, Frame& frame) {
 Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inputs, Frame& frame) {
   const std::string_view domain = normal_domain(node.domain);
   TRY(const auto attributes, resolve_attributes(node, frame));
-  const auto function = functions_.find(FunctionKey(domain, node.op_type, node.overload));
-  if (function != functions_.end()) {
-    return call_function(node, *function->second, inputs, attributes, frame);
-  }
   const auto opset = frame.opset(domain);
   if (!opset) {
     return invalid_model("the model uses domain '", to_comment(shown_domain(domain)),
@@ -195,7 +251,13 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
   OpContext context(
       graph_, provenance(node, frame),
       {&node, attributes, opset, row.since, inputs, source_, contents_.get(), &read_sizes_});
-  TRY(ValueIds outputs, row.build(context));
+  auto built = row.build(context);
+  if (!built) {
+    Error error = std::move(built.error());
+    if (error.code == Code::kInvalidModel) error.code = Code::kInvalidArgument;
+    return error;
+  }
+  ValueIds outputs = *std::move(built);
   for (size_t k = outputs.size(); k < node.outputs.size(); ++k) {
     if (!node.outputs[k].empty()) return unsupported("its output number ", k);
   }
@@ -243,89 +305,54 @@ Result<ValueIds> Importer::add_placeholder(const NodeProto& node, const ValueIds
   return graph_.add(make_op(std::move(op)), std::move(present), {provenance(node, frame)});
 }
 
-Result<ValueIds> Importer::call_function(const NodeProto& node, const FunctionProto& function,
-                                         const ValueIds& inputs,
-                                         std::span<const AttributeProto* const> attributes,
-                                         const Frame& frame) {
-  if (std::ranges::find(calls_, &function) != calls_.end()) {
-    return invalid_model("function '", to_comment(function.name), "' calls itself");
-  }
-  if (calls_.size() >= kMaxDepth) {
-    return invalid_model("functions are nested more than ", kMaxDepth, " deep");
-  }
+Status Importer::enter_function(const NodeProto& node, const FunctionProto& function, Frame& frame,
+                                std::deque<Call>& calls) {
+  TRY_STATUS(count_node());
+  TRY(const ValueIds inputs, resolve_inputs(node, frame));
+  TRY(const auto attributes, resolve_attributes(node, frame));
   if (inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return invalid_model("function '", to_comment(function.name), "' has ", function.inputs.size(),
                          " inputs and ", function.outputs.size(), " outputs, got ", inputs.size(),
                          " and ", node.outputs.size());
   }
-  Bindings bindings;
-  for (const AttributeProto& attribute : function.attribute_defaults) {
-    bindings[attribute.name] = &attribute;
+  if (!calls_.insert(&function).second) {
+    return invalid_model("function '", to_comment(function.name), "' calls itself");
   }
-  for (const AttributeProto* attribute : attributes) bindings[attribute->name] = attribute;
-
-  Frame body;
+  Call& call = calls.emplace_back();
+  call.nodes = function.nodes;
+  call.frame = &call.own;
+  call.caller = &node;
+  call.function = &function;
+  for (const AttributeProto& attribute : function.attribute_defaults) {
+    call.bindings[attribute.name] = &attribute;
+  }
+  for (const AttributeProto* attribute : attributes) call.bindings[attribute->name] = attribute;
+  Frame& body = call.own;
   body.opsets = function.opset_imports.empty() ? frame.opsets : std::span(function.opset_imports);
-  body.bindings = &bindings;
-  body.prefix = provenance(node, frame);
-  body.depth = frame.depth + 1;
+  body.bindings = &call.bindings;
+  body.prefix = shortened(provenance(node, frame));
+  body.depth = frame.depth;
   for (size_t k = 0; k < function.inputs.size(); ++k) {
     // An input that the caller leaves out is left out inside, too: a name without a value.
     TRY_STATUS(body.define(function.inputs[k], k < inputs.size() ? inputs[k] : ValueId()));
   }
-  calls_.push_back(&function);
-  Status done = import_nodes(function.nodes, body);
-  calls_.pop_back();
-  TRY_STATUS(add_note(std::move(done), "function '", to_comment(function.name), "'"));
+  return put_in_order(call);
+}
+
+/// The function's outputs become those of the node that calls it, in the frame around.
+Status Importer::leave_function(const Call& call, Frame& frame) {
+  const NodeProto& node = *call.caller;
+  const FunctionProto& function = *call.function;
   ValueIds outputs;
   for (size_t k = 0; k < node.outputs.size(); ++k) {
-    const auto value = body.find(function.outputs[k]);
+    const auto value = call.own.find(function.outputs[k]);
     if (!value || (!value->valid() && !node.outputs[k].empty())) {
       return invalid_model("function '", to_comment(function.name), "': nothing gives its output '",
                            to_comment(function.outputs[k]), "'");
     }
     outputs.push_back(*value);
   }
-  return outputs;
-}
-
-/// An If whose condition is known becomes the branch that is taken.
-Result<ValueIds> Importer::inline_if(const NodeProto& node, bool condition,
-                                     std::span<const AttributeProto* const> attributes,
-                                     Frame& frame) {
-  const std::string_view wanted = condition ? "then_branch" : "else_branch";
-  const AttributeProto* branch = nullptr;
-  for (const AttributeProto* attribute : attributes) {
-    if (attribute->name == wanted) branch = attribute;
-  }
-  if (branch == nullptr || branch->type != AttributeType::graph) {
-    return invalid_model("the attribute '", wanted, "' is missing or no graph");
-  }
-  if (frame.depth >= kMaxDepth) {
-    return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
-  }
-  TRY(const GraphProto graph, add_note(read_graph(branch->s), wanted));
-  if (graph.outputs.size() != node.outputs.size()) {
-    return invalid_model("expected ", node.outputs.size(), " outputs of '", wanted, "', got ",
-                         graph.outputs.size());
-  }
-  Frame body;
-  body.outer = &frame;
-  body.opsets = frame.opsets;
-  body.bindings = frame.bindings;
-  body.prefix = provenance(node, frame);
-  body.depth = frame.depth + 1;
-  TRY_STATUS(add_note(add_initializers(graph, body), wanted));
-  TRY_STATUS(add_note(import_nodes(graph.nodes, body), wanted));
-  ValueIds outputs;
-  for (const ValueInfoProto& output : graph.outputs) {
-    const auto value = body.find(output.name);
-    if (!value || !value->valid()) {
-      return invalid_model(wanted, ": nothing gives its output '", to_comment(output.name), "'");
-    }
-    outputs.push_back(*value);
-  }
-  return outputs;
+  return define_outputs(node, outputs, frame);
 }
 
 }  // namespace ingot::onnx
