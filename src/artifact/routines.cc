@@ -105,4 +105,13 @@ extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs) {
   return INGOT_OK;
 }
 
+extern "C" int ingot_bitcast(RoutineArgs& args, const RoutineTensor* inputs) {
+  if (args.allocate_outputs(args.run) == 0) return INGOT_RESOURCE_EXHAUSTED;
+  i64 elements = 1;
+  for (u32 a = 0; a < inputs[0].rank; ++a) elements *= inputs[0].dims[a];
+  const i64 bytes = (elements * dtype_bits(inputs[0].dtype) + 7) / 8;
+  if (bytes > 0) memcpy(args.values[1], args.values[0], static_cast<size_t>(bytes));
+  return INGOT_OK;
+}
+
 }  // namespace ingot::artifact

@@ -3,7 +3,7 @@
 // A routine's step names its operands, inputs first. It is called with the types of its inputs,
 // whose dims the generated wrapper has computed, and returns 0 or an ingot_status. Its attributes
 // are those of the operator, in their order, as i64: numbers, flags and enumerations as they are,
-// dims as their values.
+// element types as ONNX numbers them, dims as their values.
 #pragma once
 
 #include "artifact/program.h"
@@ -32,5 +32,8 @@ extern "C" int ingot_read_size(RoutineArgs& args, const RoutineTensor* inputs);
 
 /// The inputs one after the other along an axis. Attributes: axis, number of inputs.
 extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// The bits of x as elements of another type (ops/bitcast.h): a copy.
+extern "C" int ingot_bitcast(RoutineArgs& args, const RoutineTensor* inputs);
 
 }  // namespace ingot::artifact

@@ -40,6 +40,8 @@ class StepWriter {
         numbers.push_back(pool.integer(*flag ? 1 : 0));
       } else if (const auto* number = std::get_if<int64_t>(&value)) {
         numbers.push_back(pool.integer(*number));
+      } else if (const auto* dtype = std::get_if<DType>(&value)) {
+        numbers.push_back(pool.integer(info(*dtype).onnx));
       } else if (const auto* kind = std::get_if<ReduceKind>(&value)) {
         numbers.push_back(pool.integer(static_cast<int64_t>(*kind)));
       } else if (const auto* dim = std::get_if<Expr>(&value)) {

@@ -429,6 +429,33 @@ TEST(Import, AttributesAreChecked) {
   EXPECT_THAT(imported->summary.warnings[0], HasSubstr("attribute 'axle' is not known"));
 }
 
+TEST(Import, BitCastKeepsTheBits) {
+  const auto with = [](int dtype, int to) {
+    GraphParts parts = one_node(node("BitCast", {"x"}, {"y"}, {attr_int("to", to)}));
+    parts.inputs = {value_info("x", dtype, {2, 3})};
+    return model(parts, 26);
+  };
+  const auto refusal = [&](int dtype, int to) {
+    const auto imported = import(with(dtype, to));
+    return imported ? imported->summary.unsupported.at(0).reason : to_text(imported.error());
+  };
+  EXPECT_THAT(failure(with(1, 7)), HasSubstr("expected elements of 64 bits as in i64, got f32"));
+  EXPECT_EQ(refusal(14, 7), "the bits of complex numbers");
+  EXPECT_EQ(refusal(2, 9), "bits of numbers as truth values");
+}
+
+TEST(Import, MaxRoiPoolIsChecked) {
+  const auto with = [](const std::vector<int64_t>& pooled, int64_t columns) {
+    GraphParts parts =
+        one_node(node("MaxRoiPool", {"x", "rois"}, {"y"}, {attr_ints("pooled_shape", pooled)}));
+    parts.inputs = {value_info("x", 1, {1, 2, 3, 4}), value_info("rois", 1, {2, columns})};
+    return failure(model(parts));
+  };
+  EXPECT_THAT(with({2, 2}, 4), HasSubstr("expected X of rank 4 and rois [R, 5]"));
+  EXPECT_THAT(with({2}, 5), HasSubstr("'pooled_shape': expected two numbers of 1 or more, got"));
+  EXPECT_THAT(with({2, 0}, 5), HasSubstr("'pooled_shape': expected two numbers of 1 or more"));
+}
+
 TEST(Import, VersionsAreChecked) {
   EXPECT_THAT(failure(model(mlp(), 29)), HasSubstr("opset 29 is newer than 28"));
   EXPECT_THAT(failure(model(mlp(), 0)), HasSubstr("expected an opset of 1 or more"));

@@ -157,6 +157,14 @@ def pictures(cases):
         cases.op("RoiAlign", 16, [x, rois], [batch], tag=f"half_pixel_{ratio}", output_height=2,
                  output_width=2, sampling_ratio=ratio, spatial_scale=0.5,
                  coordinate_transformation_mode="half_pixel")
+    x = normal(2, 3, 6, 5)
+    # Inside, beyond every edge, inside out, one element, none.
+    rois = floats(0, 0, 0, 3, 4, 1, -2, 1.5, 9, 12, 1, 4, 5, 1, 2, 0, 3, 3, 3, 3,
+                  0, 20, 20, 24, 24).reshape(5, 5)
+    cases.op("MaxRoiPool", 1, [x, rois], pooled_shape=[2, 3])
+    cases.op("MaxRoiPool", 1, [x, rois], tag="scaled", pooled_shape=[4, 1], spatial_scale=0.5)
+    cases.op("MaxRoiPool", 1, [x, rois[:0]], expected=[np.zeros((0, 3, 2, 2), np.float32)],
+             tag="no_regions", pooled_shape=[2, 2])
 
 
 def boxes(cases):

@@ -67,6 +67,17 @@ Result<ValueIds> bit_shift(OpContext& n) {
                        to_comment(direction), "'");
 }
 
+Result<ValueIds> bit_cast(OpContext& n) {
+  TRY(const DType to, n.attr_dtype("to"));
+  const DType from = n.dtype(n.in(0));
+  if (from == DType::str || to == DType::str || bits(from) != bits(to)) {
+    return invalid_model("expected elements of ", bits(to), " bits as in ", to, ", got ", from);
+  }
+  if (is_complex(from) || is_complex(to)) return unsupported("the bits of complex numbers");
+  if (to == DType::b8 && from != DType::b8) return unsupported("bits of numbers as truth values");
+  return only(n.add("bitcast", {{"to", to}}, {n.in(0)}));
+}
+
 Result<ValueIds> is_nan(OpContext& n) {
   TRY_STATUS(expect_dtype(n, 0, is_float(n.dtype(n.in(0))), "floats"));
   return only(n.map(DType::b8, {n.in(0)},
@@ -133,6 +144,7 @@ Result<ValueIds> cast_like(OpContext& n) {
 constexpr OpRow kRows[] = {
     {"And", 1, 2, 2, logic<kAnd, true>},
     {"And", 7, 2, 2, logic<kAnd>},
+    {"BitCast", 26, 1, 1, bit_cast},
     {"BitShift", 11, 2, 2, bit_shift},
     {"BitwiseAnd", 18, 2, 2, bitwise<ExprKind::bit_and>},
     {"BitwiseNot", 18, 1, 1, bitwise_not},

@@ -1,9 +1,10 @@
 // frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign,
-// AffineGrid.
+// MaxRoiPool, AffineGrid.
 //
 // A picture becomes rows of channels [N * places, C]; a place is a weighted sum of rows (Tap).
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "frontend/onnx/ops.h"
 #include "frontend/onnx/spatial.h"
@@ -399,9 +400,110 @@ Result<ValueIds> affine_grid(OpContext& n) {
   return only(n.cast(grid, held));
 }
 
+// ---- MaxRoiPool ----
+
+/// Which elements of an axis lie in a bin: those in [begin, end), of `size`.
+struct Bins {
+  ValueId begin;  // i64 [R, bins]
+  ValueId end;    // i64 [R, bins]
+  Expr size;
+};
+
+/// The bins of every region along one axis. Source: R-CNN's ROI pooling as onnxruntime computes it:
+/// corners are rounded, both belong to the region, and bins overlap where they do not divide it.
+Result<Bins> bins_of(OpContext& n, ValueId rois, int64_t column, int64_t bins, Expr size,
+                     double scale) {
+  const auto real = [&](double value) { return n.pool().real(value, DType::f32); };
+  const auto whole = [](Expr e) { return ingot::cast(e, DType::i64); };
+  ValueIds corners;
+  for (const int64_t k : {column, column + 2}) {
+    TRY(const ValueId corner, n.slice_axis(rois, 1, n.integer(k), n.integer(1)));
+    TRY(const ValueId rounded, n.map(DType::f32, {corner}, [&](std::span<const Expr> p) {
+      const Expr x = ingot::cast(p[0], DType::f32) * real(scale);
+      const Expr length = unary(ExprKind::abs, x);
+      const Expr below = unary(ExprKind::floor, length);
+      const Expr nearest = select(less(length - below, real(0.5)), below, below + real(1));
+      return select(less(x, real(0)), -nearest, nearest);
+    }));
+    corners.push_back(rounded);
+  }
+  TRY(const ValueId bin, n.iota({n.integer(bins)}, 0));
+  Bins result{.begin = {}, .end = {}, .size = size};
+  for (const bool is_end : {false, true}) {
+    TRY((is_end ? result.end : result.begin),
+        n.map(DType::i64, {corners[0], corners[1], bin}, [&](std::span<const Expr> p) {
+          const Expr extent = max(p[1] - p[0] + real(1), real(1));
+          const Expr width = extent / real(static_cast<double>(bins));
+          const Expr at = ingot::cast(p[2] + (is_end ? 1 : 0), DType::f32) * width;
+          const Expr edge = unary(is_end ? ExprKind::ceil : ExprKind::floor, at);
+          return whole(min(max(edge + p[0], real(0)), ingot::cast(size, DType::f32)));
+        }));
+  }
+  return result;
+}
+
+/// The largest elements of `x` along `axis`, which the bins [R, bins] placed at `dims` cut out.
+Result<ValueId> largest_in(OpContext& n, ValueId x, int64_t axis, const Bins& bins,
+                           const Exprs& dims) {
+  TRY(const ValueId begin, n.reshape(bins.begin, dims));
+  TRY(const ValueId end, n.reshape(bins.end, dims));
+  Exprs column(static_cast<size_t>(n.rank(x)), n.integer(1));
+  column[static_cast<size_t>(axis)] = bins.size;
+  TRY(const ValueId place, n.iota(column, axis));
+  TRY(const ValueId cut, n.map(n.dtype(x), {x, begin, end, place}, [&](std::span<const Expr> p) {
+    const Expr least = n.pool().real(-std::numeric_limits<double>::infinity(), p[0].dtype());
+    return select(logical_and(less_equal(p[1], p[3]), less(p[3], p[2])), p[0], least);
+  }));
+  return n.reduce(ReduceKind::max, cut, {axis}, false);
+}
+
+Result<ValueIds> max_roi_pool(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 2));
+  const ValueId x = n.in(0);
+  const ValueId rois = n.in(1);
+  if (n.rank(x) != 4 || n.rank(rois) != 2 || !n.dim(rois, 1).is_int(5)) {
+    return invalid_model("expected X of rank 4 and rois [R, 5]");
+  }
+  TRY(const std::vector<int64_t> pooled, n.attr_ints("pooled_shape"));
+  TRY(const double scale, n.attr_real("spatial_scale", 1.0));
+  const auto is_size = [](int64_t size) { return size >= 1 && size <= kMaxDim; };
+  if (pooled.size() != 2 || !is_size(pooled[0]) || !is_size(pooled[1])) {
+    return invalid_model("attribute 'pooled_shape': expected two numbers of 1 or more, got ",
+                         pooled);
+  }
+  const Expr one = n.integer(1), regions = n.dim(rois, 0), channels = n.dim(x, 1);
+  const Expr h = n.dim(x, 2), w = n.dim(x, 3);
+  const Expr height = n.integer(pooled[0]), width = n.integer(pooled[1]);
+  TRY(const Bins rows, bins_of(n, rois, 2, pooled[0], h, scale));
+  TRY(const Bins columns, bins_of(n, rois, 1, pooled[1], w, scale));
+  TRY(const ValueId first, n.slice_axis(rois, 1, n.integer(0), one));
+  TRY(const ValueId numbers, n.reshape(first, {regions}));
+  TRY(const ValueId picture, n.cast(numbers, DType::i64));
+  TRY(const ValueId chosen, n.gather(x, picture, 0));
+  // One axis after the other: a bin is a rectangle.
+  TRY(const ValueId spread, n.reshape(chosen, {regions, channels, h, one, w}));
+  TRY(const ValueId narrow, largest_in(n, spread, 4, columns, {regions, one, one, width, one}));
+  TRY(const ValueId tall, n.reshape(narrow, {regions, channels, one, h, width}));
+  TRY(const ValueId read, largest_in(n, tall, 3, rows, {regions, one, height, one, one}));
+  ValueIds operands = {read};
+  for (const ValueId edge : {rows.begin, rows.end}) {
+    TRY(const ValueId placed, n.reshape(edge, {regions, one, height, one}));
+    operands.push_back(placed);
+  }
+  for (const ValueId edge : {columns.begin, columns.end}) {
+    TRY(const ValueId placed, n.reshape(edge, {regions, one, one, width}));
+    operands.push_back(placed);
+  }
+  return only(n.map(n.dtype(x), operands, [&](std::span<const Expr> p) {
+    const Expr empty = logical_or(less_equal(p[2], p[1]), less_equal(p[4], p[3]));
+    return select(empty, n.pool().real(0, p[0].dtype()), p[0]);
+  }));
+}
+
 constexpr OpRow kRows[] = {
     {"AffineGrid", 20, 2, 2, affine_grid},
     {"GridSample", 16, 2, 2, grid_sample},
+    {"MaxRoiPool", 1, 2, 2, max_roi_pool},
     {"RoiAlign", 10, 3, 3, roi_align},
 };
 
