@@ -78,7 +78,7 @@ class Compilation {
   ObjectBuilder::Options build_in(std::string_view folder) const {
     const auto directory = directory_ / folder;
     std::filesystem::create_directories(directory);
-    return {options_.toolchain, directory, options_.cache, options_.cancel};
+    return {options_.toolchain, directory, options_.cache, options_.cancel, options_.verify};
   }
 
   // ---- passes ----

@@ -56,7 +56,7 @@ struct CompileOptions {
   std::set<std::string, std::less<>> disabled_passes;
   std::set<std::string, std::less<>> dump_after;  // names of passes
   std::filesystem::path dump_directory;
-  bool verify = false;     // the graph after every pass
+  bool verify = false;     // the graph after every pass; and warnings of the C++ compiler fail
   std::string model_hash;  // hex, of the model file
   std::function<std::optional<ConstantSource>(const ConstantData&)> source_of;  // stripped
   std::vector<SourceFile> custom_sources;             // C units of custom operators

@@ -141,7 +141,8 @@ Status ObjectBuilder::check_made(const std::filesystem::path& output,
 
 Result<std::filesystem::path> ObjectBuilder::compile(const SourceFile& source, CpuLevel level,
                                                      Effort effort) const {
-  const std::vector<std::string> options = flags(options_.toolchain, level, effort);
+  std::vector<std::string> options = flags(options_.toolchain, level, effort);
+  if (options_.strict) options.emplace_back("-Werror");
   const std::string stem = concat(source.name, ".", info(level).prelude_namespace);
   const auto object = options_.directory / concat(stem, ".o");
 

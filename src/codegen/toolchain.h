@@ -36,6 +36,7 @@ class ObjectBuilder {
     std::filesystem::path directory;  // for sources and objects
     std::filesystem::path cache;      // of objects; empty: none
     const std::atomic<bool>* cancel = nullptr;
+    bool strict = false;  // a warning in generated code is an error
   };
   explicit ObjectBuilder(Options options) : options_(std::move(options)) {}
 

@@ -74,7 +74,7 @@ Status PlanBatch::build(CpuLevel level) {
   TRY(TempDir directory, TempDir::create());
   directory_.emplace(std::move(directory));
   TRY(const Toolchain toolchain, find_toolchain(INGOT_TEST_CXX));
-  const ObjectBuilder builder({toolchain, directory_->path(), {}, nullptr});
+  const ObjectBuilder builder({toolchain, directory_->path(), {}, nullptr, true});
   std::vector<SourceFile> units;
   // Few kernels a unit: both processors have work, and the prelude is read only now and then.
   for (size_t first = 0; first < plans_.size(); first += 40) {
