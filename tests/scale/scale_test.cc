@@ -37,7 +37,7 @@ class Scale : public ::testing::Test {
     ASSERT_TRUE(imported) << to_text(imported.error());
     CompileOptions options;
     options.target.levels = {host_level()};
-    auto toolchain = find_toolchain("");
+    auto toolchain = find_toolchain(INGOT_TEST_CXX);
     ASSERT_TRUE(toolchain) << to_text(toolchain.error());
     options.toolchain = *toolchain;
     const auto path = folder->path() / "model.so";
