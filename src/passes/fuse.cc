@@ -25,6 +25,8 @@ constexpr int kCheapOperations = 16;
 constexpr int kRepeatable = 8;
 /// Lanes of a usual vector.
 constexpr int kLanes = 8;
+/// Reductions of one region in a row: each is written out in every loop of the next.
+constexpr int kMostReductionsInARow = 3;
 /// Times that a cheap producer may be evaluated by one reader.
 constexpr int kMostPasses = 3;
 
@@ -307,11 +309,31 @@ class Fuser {
     if (template_of_[producer.value].valid() || is_scatter(graph_.node(producer))) return false;
     const RegionBody region = region_of(graph_, in_memory_, root);
     if (static_cast<int>(region.members.size()) > kMostNodes) return false;
+    if (reductions_in_a_row(region) > kMostReductionsInARow) return false;
     const AccessProfile whole = profile_of(region);
     int deepest = 0;
     for (NodeId member : region.members) deepest = std::max(deepest, profile(member).depth);
     if (whole.depth > deepest) return false;
     return nested_chain(whole);
+  }
+
+  /// The most reducing nodes of a region that read each other.
+  int reductions_in_a_row(const RegionBody& region) {
+    std::map<ValueId, int> longest;
+    int most = 0;
+    for (NodeId member : region.members) {  // in the order that they run in
+      const Node& node = graph_.node(member);
+      int in_front = 0;
+      for (ValueId input : node.inputs) {
+        if (const auto at = longest.find(input); at != longest.end()) {
+          in_front = std::max(in_front, at->second);
+        }
+      }
+      const int length = in_front + (profile(member).reductions > 0 ? 1 : 0);
+      for (ValueId output : node.outputs) longest[output] = length;
+      most = std::max(most, length);
+    }
+    return most;
   }
 
   /// The reductions' sets of loops form a chain: each contains the next smaller one.

@@ -74,6 +74,23 @@ TEST_F(Scale, AChainOfTenThousandNodes) {
   EXPECT_EQ(run({-10000, 0, 0.5}, {3, 1}), (std::vector<float>{0, 10000, 10000.5}));
 }
 
+/// Rows of eight, so that writing a reduction out again looks cheap each time.
+TEST_F(Scale, AChainOfReductions) {
+  constexpr int kPairs = 200;
+  t::GraphParts parts;
+  parts.inputs = {t::value_info("v0", 1, {"n", 8})};
+  parts.initializers = {t::floats("one", {1}, {1})};
+  for (int k = 0; k < kPairs; ++k) {
+    const std::string from = concat("v", k), added = concat("a", k), to = concat("v", k + 1);
+    parts.nodes.push_back(t::node("Add", {from, "one"}, {added}));
+    parts.nodes.push_back(t::node("Softmax", {added}, {to}));
+  }
+  parts.outputs = {t::value_info(concat("v", kPairs), 1, {"n", 8})};
+  compile_model(t::model(parts, 17));
+  // A softmax of small differences divides them by 8, so that all become 1 / 8.
+  for (const float y : run({0, 1, 2, 3, 4, 5, 6, 7}, {1, 8})) EXPECT_FLOAT_EQ(y, 1.F / 8);
+}
+
 TEST_F(Scale, AThousandFunctionsInEachOther) {
   const auto name = [](size_t k) { return concat("f", k); };
   t::Strings functions = {t::function(name(0), {"a"}, {"r"}, {t::node("Abs", {"a"}, {"r"})})};
