@@ -406,8 +406,7 @@ class Compilation {
     }
     TRY(WeightsFile file, WeightsFile::create(weights_path_, weights.bytes, form));
     for (const PlannedConstant& c : main_.constants) {
-      if (c.prepared < 0)
-        std::memcpy(file.data() + c.offset, c.data.bytes.data(), c.data.bytes.size());
+      if (c.prepared < 0) std::ranges::copy(c.data.bytes, file.data() + c.offset);
     }
     if (has_prepare_) {
       std::vector<std::byte*> outputs(prepare_.graph.outputs().size());
@@ -418,7 +417,7 @@ class Compilation {
     }
     for (size_t k = 0; k < original_offsets_.size(); ++k) {
       const auto bytes = split_->constants[k].bytes;
-      std::memcpy(file.data() + original_offsets_[k], bytes.data(), bytes.size());
+      std::ranges::copy(bytes, file.data() + original_offsets_[k]);
     }
     weights.hash = file.hash();
     file.seal(weights.hash);
