@@ -110,13 +110,8 @@ std::optional<Expr> DimTable::find_leaf(Expr expr) {
 }
 
 Expr DimTable::map(Expr expr) {
-  const auto [at, fresh] = mapped_.try_emplace(expr.id());
-  if (fresh) {
-    const Expr result = substitute(expr, *pool_, [&](Expr e) { return find_leaf(e); });
-    mapped_[expr.id()] = result;
-    return result;
-  }
-  return at->second;
+  if (const auto known = mapped_.find(expr.id()); known != mapped_.end()) return known->second;
+  return mapped_[expr.id()] = substitute(expr, *pool_, [&](Expr e) { return find_leaf(e); });
 }
 
 void DimTable::add(Expr root) {
