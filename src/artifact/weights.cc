@@ -99,6 +99,16 @@ u8* map_anonymous(LoadedWeights* weights, u64 bytes) {
       round_up(static_cast<i64>(reinterpret_cast<uintptr_t>(memory)), kHugePageBytes));
 }
 
+// Maps the pages of a file now, all in one call, which is many times cheaper than one by one in the
+// first run. Source: madvise(2), MADV_POPULATE_READ since Linux 5.14; older systems refuse it, and
+// pages are mapped as they are read.
+void populate(const u8* data, u64 bytes) {
+  constexpr int kPopulateRead = 22;
+  const i64 skip = static_cast<i64>(reinterpret_cast<uintptr_t>(data) % kPageBytes);
+  madvise(const_cast<u8*>(data) - skip, static_cast<size_t>(bytes) + static_cast<size_t>(skip),
+          kPopulateRead);
+}
+
 ingot_status fail_for_memory(const Model& model) {
   return fail(INGOT_RESOURCE_EXHAUSTED, "open: no memory for %llu bytes of weights",
               static_cast<unsigned long long>(model.weights.bytes));
@@ -155,6 +165,8 @@ ingot_status load_weights(const Model& model, const ingot_open_options& options,
     memcpy(copy, weights->base, model.weights.bytes);
     weights->base = copy;
     unmap_file(&weights->file);
+  } else {
+    populate(weights->base, model.weights.bytes);
   }
   return INGOT_OK;
 }

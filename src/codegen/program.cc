@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "codegen/dim_table.h"
 #include "codegen/emit_cpu.h"
+#include "codegen/in_place.h"
 #include "ops/control.h"
 #include "ops/fusion.h"
 #include "ops/reshape.h"
@@ -62,6 +63,7 @@ class Planner {
   Planner& operator=(const Planner&) = delete;
 
   ProgramPlan run() {
+    find_last_readers();
     add_inputs();
     for (NodeId id : plan_.graph.nodes()) add_node(id);
     finish_outputs();
@@ -130,6 +132,50 @@ class Planner {
     plan_.states.push_back(std::move(state));
   }
 
+  /// The value whose memory a value is, if nothing but views stand between.
+  ValueId viewed(ValueId id) const {
+    while (graph().value(id).producer.valid() && is_view_node(graph().value(id).producer)) {
+      id = graph().node(graph().value(id).producer).inputs[0];
+    }
+    return id;
+  }
+
+  bool is_view_node(NodeId id) const {
+    const auto* fusion = graph().node(id).op.as<ops::Fusion>();
+    return fusion != nullptr && is_view(*fusion->body);
+  }
+
+  void find_last_readers() {
+    for (NodeId id : graph().nodes()) {
+      for (ValueId input : graph().node(id).inputs) {
+        if (input.valid()) last_reader_[viewed(input)] = id;
+      }
+    }
+  }
+
+  /// An operand whose memory the result of a kernel takes over: its elements are read where the
+  /// result's are written, and by nothing later.
+  std::optional<uint32_t> operand_to_overwrite(NodeId id) const {
+    const Node& node = graph().node(id);
+    if (graph().is_graph_output(node.outputs[0])) return std::nullopt;
+    const std::vector<size_t> slots = inputs_to_overwrite(graph(), id);
+    for (const size_t slot : slots) {
+      const ValueId memory = viewed(node.inputs[slot]);
+      const uint32_t number = number_.at(node.inputs[slot])[0];
+      uint32_t root = number;
+      while (plan_.values[root].kind == PlannedValue::Kind::alias) root = plan_.values[root].base;
+      if (plan_.values[root].kind != PlannedValue::Kind::arena) continue;
+      if (graph().is_graph_output(memory) || last_reader_.at(memory) != id) continue;
+      bool alone = true;  // other operands in the same memory have to be such, too
+      for (size_t other = 0; other < node.inputs.size(); ++other) {
+        const bool same = viewed(node.inputs[other]) == memory;
+        alone &= !same || std::ranges::find(slots, other) != slots.end();
+      }
+      if (alone) return number;
+    }
+    return std::nullopt;
+  }
+
   void use(ValueId id) {
     for (uint32_t value : number_.at(id)) touch(value);
   }
@@ -170,6 +216,7 @@ class Planner {
       value.kind = PlannedValue::Kind::alias;
       value.base = number_.at(node.inputs[0])[0];
       value.bytes = bytes(graph().tensor(node.outputs[0]));
+      value.first_step = value.last_step = plan_.values[value.base].first_step;
       number_[node.outputs[0]] = {add_value(std::move(value))};
       return;
     }
@@ -249,9 +296,15 @@ class Planner {
       const auto& planes = number_.at(input);
       step.operands.insert(step.operands.end(), planes.begin(), planes.end());
     }
+    const std::optional<uint32_t> overwritten = operand_to_overwrite(id);
     for (ValueId output : node.outputs) {
       if (graph().type(output).is_tensor()) {
-        step.operands.push_back(add_result(output));
+        const uint32_t result = add_result(output);
+        step.operands.push_back(result);
+        if (overwritten) {
+          plan_.values[result].kind = PlannedValue::Kind::alias;
+          plan_.values[result].base = *overwritten;
+        }
       } else {
         continue_state(node, output, *fusion.body);
       }
@@ -333,8 +386,9 @@ class Planner {
   std::map<ValueId, std::vector<uint32_t>> number_;  // planes for states
   std::map<ValueId, uint32_t> state_of_;
   std::unordered_map<std::string, uint32_t> kernels_;
-  Planner& root_;             // whose kernels and constants bodies share
-  std::set<uint32_t> known_;  // data-dependent symbols that need no step here
+  std::map<ValueId, NodeId> last_reader_;  // of a value or a view of it
+  Planner& root_;                          // whose kernels and constants bodies share
+  std::set<uint32_t> known_;               // data-dependent symbols that need no step here
 };
 
 }  // namespace
