@@ -5,18 +5,14 @@
 
 #include "codegen/emit_template.h"
 #include "codegen/region.h"
-#include "ops/fusion.h"
-#include "passes/access.h"
 
 namespace ingot {
 namespace {
 
 /// Whether each input of a body reaches the operands of its template, which are read in an order of
 /// the template's own.
-std::vector<bool> read_by_template(const Graph& body) {
+std::vector<bool> read_by_template(const Graph& body, NodeId node) {
   std::vector<bool> reached(body.inputs().size(), false);
-  const NodeId node = find_template(body);
-  if (!node.valid()) return reached;
   std::vector<ValueId> work = body.node(node).inputs;
   std::vector<bool> seen(body.value_count(), false);
   while (!work.empty()) {
@@ -35,36 +31,49 @@ std::vector<bool> read_by_template(const Graph& body) {
   return reached;
 }
 
-bool all_lower(const Graph& body) {
-  return std::ranges::all_of(body.nodes(), [&](NodeId id) {
-    return body.node(id).op.is<Constant>() || body.node(id).op.def().lower != nullptr;
-  });
+bool is_scatter(const Graph& body) {
+  return std::ranges::any_of(
+      body.nodes(), [&](NodeId id) { return body.node(id).op.def().lower_scatter != nullptr; });
 }
 
 }  // namespace
 
-std::vector<size_t> inputs_to_overwrite(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const auto* fusion = node.op.as<ops::Fusion>();
-  if (fusion == nullptr || node.outputs.size() != 1 || !all_lower(*fusion->body)) return {};
-  if (!graph.type(node.outputs[0]).is_tensor()) return {};
-  const std::vector<bool> excluded = read_by_template(*fusion->body);
-  const AccessProfile profile = profile_of(graph, id);
-  const TensorType& written = graph.tensor(node.outputs[0]);
-  const Expr place = Region::offset(written, profile.index, graph.pool());
-  std::vector<size_t> found;
-  for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
-    if (excluded[slot] || !graph.type(node.inputs[slot]).is_tensor()) continue;
-    const TensorType& read = graph.tensor(node.inputs[slot]);
-    const bool same_size = bits(read.dtype) == bits(written.dtype) &&
-                           element_count(graph.pool(), read.dims) ==
-                               element_count(graph.pool(), written.dims);
-    const bool in_place = std::ranges::all_of(profile.accesses, [&](const Access& access) {
-      return access.input != slot || Region::offset(read, access.index, graph.pool()) == place;
-    });
-    if (same_size && in_place) found.push_back(slot);
+std::vector<size_t> inputs_to_overwrite(const Graph& body, std::vector<size_t> inputs) {
+  const ValueId output = body.outputs()[0].value;
+  if (body.outputs().size() != 1 || !body.type(output).is_tensor() || is_scatter(body)) return {};
+  const TensorType& written = body.tensor(output);
+  ExprPool& pool = body.pool();
+  const NodeId product = find_template(body);
+  const std::vector<bool> excluded =
+      product.valid() ? read_by_template(body, product) : std::vector<bool>(body.inputs().size());
+  std::erase_if(inputs, [&](size_t input) {
+    const Type& type = body.type(body.inputs()[input].value);
+    return excluded[input] || !type.is_tensor() || bits(type.tensor.dtype) != bits(written.dtype) ||
+           element_count(pool, type.tensor.dims) != element_count(pool, written.dims);
+  });
+  if (inputs.empty()) return {};
+
+  Region region(body);
+  if (product.valid()) {
+    const ValueId result = body.node(product).outputs[0];
+    const Expr sum = pool.param(0, compute_dtype(body.tensor(result).dtype));
+    region.bind(result, [sum](std::span<const Expr>) { return sum; });
   }
-  return found;
+  Exprs index;
+  for (const Expr& dim : written.dims) {
+    index.push_back(dim.is_int(1) ? pool.integer(0) : pool.fresh_index(dim));
+  }
+  const Expr place = Region::offset(written, index, pool);
+  const Expr stored = region.stored(0, index);
+  std::erase_if(inputs, [&](size_t input) {
+    bool elsewhere = false;
+    for_each(stored, [&](Expr e) {
+      elsewhere |= e.kind() == ExprKind::load && e.buffer() == region.input_buffer(input) &&
+                   e.operand(0) != place;
+    });
+    return elsewhere;
+  });
+  return inputs;
 }
 
 }  // namespace ingot

@@ -74,8 +74,8 @@ TEST_F(InPlace, NotInputsNorOutputs) {
 
 TEST_F(InPlace, NotWhatOtherElementsNeed) {
   // x + x' reads each element twice; a row's sum, all of a row.
-  const ValueId square = graph_.must_add(
-      ops::Reshape{{eight_, eight_}}, {graph_.must_add(ops::MatMul{}, {w_, w_})});
+  const ValueId square =
+      graph_.must_add(ops::Reshape{{eight_, eight_}}, {graph_.must_add(ops::MatMul{}, {w_, w_})});
   const ValueId turned = graph_.must_add(ops::Transpose{{1, 0}}, {square});
   const ValueId a = product(x_);
   EXPECT_EQ(overwritten({product(add(square, turned)), product(add(a, row_sums(a)))}), 0U);

@@ -158,22 +158,30 @@ class Planner {
   std::optional<uint32_t> operand_to_overwrite(NodeId id) const {
     const Node& node = graph().node(id);
     if (graph().is_graph_output(node.outputs[0])) return std::nullopt;
-    const std::vector<size_t> slots = inputs_to_overwrite(graph(), id);
-    for (const size_t slot : slots) {
+    std::vector<size_t> slots;
+    for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
       const ValueId memory = viewed(node.inputs[slot]);
-      const uint32_t number = number_.at(node.inputs[slot])[0];
-      uint32_t root = number;
-      while (plan_.values[root].kind == PlannedValue::Kind::alias) root = plan_.values[root].base;
-      if (plan_.values[root].kind != PlannedValue::Kind::arena) continue;
-      if (graph().is_graph_output(memory) || last_reader_.at(memory) != id) continue;
+      const bool is_last = last_reader_.at(memory) == id && !graph().is_graph_output(memory);
+      if (is_last && is_in_arena(number_.at(node.inputs[slot])[0])) slots.push_back(slot);
+    }
+    if (slots.empty()) return std::nullopt;
+    slots = inputs_to_overwrite(*node.op.as<ops::Fusion>()->body, std::move(slots));
+    for (const size_t slot : slots) {
       bool alone = true;  // other operands in the same memory have to be such, too
       for (size_t other = 0; other < node.inputs.size(); ++other) {
-        const bool same = viewed(node.inputs[other]) == memory;
+        const bool same = viewed(node.inputs[other]) == viewed(node.inputs[slot]);
         alone &= !same || std::ranges::find(slots, other) != slots.end();
       }
-      if (alone) return number;
+      if (alone) return number_.at(node.inputs[slot])[0];
     }
     return std::nullopt;
+  }
+
+  bool is_in_arena(uint32_t number) const {
+    while (plan_.values[number].kind == PlannedValue::Kind::alias) {
+      number = plan_.values[number].base;
+    }
+    return plan_.values[number].kind == PlannedValue::Kind::arena;
   }
 
   void use(ValueId id) {

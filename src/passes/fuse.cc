@@ -11,6 +11,8 @@
 #include "ops/reshape.h"
 #include "ops/transpose.h"
 #include "passes/access.h"
+#include "passes/close_regions.h"
+#include "passes/join_regions.h"
 #include "passes/region_body.h"
 #include "passes/templates.h"
 
@@ -53,7 +55,11 @@ class Fuser {
     if (context.is_enabled("fuse_prologues")) inline_prologues();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
     if (context.is_enabled("fuse_shared")) inline_shared();
-    return build();
+    RegionChoice choice{in_memory_, {}, template_of_};
+    if (context.is_enabled("fuse_joined")) {
+      choice.joined = join_regions(graph_, in_memory_, joinable());
+    }
+    return close_regions(graph_, choice);
   }
 
  private:
@@ -393,71 +399,21 @@ class Fuser {
     return is_worth_repeating(operations, whole.passes_over(slot));
   }
 
-  // ---- building ----
+  // ---- several outputs ----
 
-  Graph build() {
-    Graph result(graph_.shared_pool());
-    result.name = graph_.name;
-    result.metadata = graph_.metadata;
-    result.assumptions() = graph_.assumptions();
-    std::map<ValueId, ValueId> copy;
-    for (const GraphInput& input : graph_.inputs()) {
-      copy[input.value] = result.add_input(input.name, graph_.type(input.value));
-    }
+  /// Values whose regions are loops that another's may be written into.
+  std::vector<bool> joinable() const {
+    std::vector<bool> result(graph_.value_count(), false);
     for (NodeId id : graph_.nodes()) {
       const Node& node = graph_.node(id);
-      if (const ConstantData* data = graph_.constant(node.outputs[0])) {
-        copy[node.outputs[0]] = result.add_constant(*data, graph_.value(node.outputs[0]).name);
-        continue;
-      }
-      const bool kernel = is_loop(node) || is_scatter(node);
-      if (kernel && !node.op.is<ops::Fusion>()) {
-        for (ValueId output : node.outputs) {
-          if (in_memory_[output.value]) add_region(result, copy, id, output);
-        }
-        continue;
-      }
-      std::vector<ValueId> operands;
-      for (ValueId input : node.inputs) {
-        operands.push_back(input.valid() ? copy.at(input) : ValueId());
-      }
-      auto added = result.add(node.op, operands, node.provenance);
-      CHECK(added, "a copied node fits: ", to_text(added.error()));
-      for (size_t k = 0; k < node.outputs.size(); ++k) {
-        copy[node.outputs[k]] = (*added)[k];
-        result.refine_type((*added)[k], graph_.type(node.outputs[k]));
-        result.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
+      if (!is_loop(node) || node.op.is<Constant>() || node.op.is<ops::Fusion>()) continue;
+      if (template_of_[id.value].valid()) continue;
+      for (ValueId output : node.outputs) {
+        const bool is_read = !graph_.value(output).uses.empty() || graph_.is_graph_output(output);
+        result[output.value] = in_memory_[output.value] && is_read;
       }
     }
-    std::vector<GraphOutput> outputs;
-    for (const GraphOutput& output : graph_.outputs()) {
-      outputs.push_back({output.name, copy.at(output.value)});
-    }
-    result.set_outputs(std::move(outputs));
-    result.compact();
     return result;
-  }
-
-  void add_region(Graph& result, std::map<ValueId, ValueId>& copy, NodeId id, ValueId output) {
-    if (graph_.value(output).uses.empty() && !graph_.is_graph_output(output)) return;
-    RegionBody region = region_of(graph_, in_memory_, output);
-    std::vector<std::string> provenance;
-    for (NodeId member : region.members) {
-      for (const std::string& name : graph_.node(member).provenance) {
-        if (std::ranges::find(provenance, name) == provenance.end()) provenance.push_back(name);
-      }
-    }
-    const bool is_product = template_of_[id.value].valid();
-    const std::string kind = is_product                    ? "template"
-                             : is_scatter(graph_.node(id)) ? "scatter"
-                                                           : "loops";
-    std::vector<ValueId> operands;
-    for (ValueId input : region.inputs) operands.push_back(copy.at(input));
-    const ValueId y =
-        result.must_add(ops::Fusion{std::make_shared<const Graph>(std::move(region.body)), kind},
-                        operands, std::move(provenance));
-    copy[output] = y;
-    result.set_value_name(y, graph_.value(output).name);
   }
 
   const Graph& graph_;
@@ -489,7 +445,8 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 std::vector<std::string_view> fuse_parts() {
-  return {"fuse_epilogues", "fuse_pointwise", "fuse_prologues", "fuse_reductions", "fuse_shared"};
+  return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues",
+          "fuse_reductions", "fuse_shared",    "fuse_joined"};
 }
 
 void fuse(Graph& graph, const PassContext& context) {

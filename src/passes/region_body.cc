@@ -1,6 +1,8 @@
 // passes/region_body.cc: copies the nodes of a region into a graph of their own.
 #include "passes/region_body.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/check.h"
@@ -18,17 +20,24 @@ bool is_small_constant(const Graph& graph, ValueId value) {
 }  // namespace
 
 RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory, ValueId root) {
+  return region_of(graph, in_memory, std::array{root});
+}
+
+RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory,
+                     std::span<const ValueId> roots) {
   RegionBody region{Graph(graph.shared_pool()), {}, {}};
   Graph& body = region.body;
   std::map<ValueId, ValueId> copy;
   // Post-order without recursion: regions may be deep.
-  std::vector<std::pair<ValueId, bool>> work = {{root, false}};
+  std::vector<std::pair<ValueId, bool>> work;
+  for (size_t k = roots.size(); k-- > 0;) work.push_back({roots[k], false});
   while (!work.empty()) {
     const auto [value, ready] = work.back();
     work.pop_back();
     if (copy.contains(value)) continue;
     const Value& info = graph.value(value);
-    const bool inside = value == root || (!in_memory[value.value] && info.producer.valid());
+    const bool inside = std::ranges::find(roots, value) != roots.end() ||
+                        (!in_memory[value.value] && info.producer.valid());
     if (is_small_constant(graph, value)) {
       copy[value] = body.add_constant(*graph.constant(value), info.name);
       continue;
@@ -59,8 +68,13 @@ RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory, Val
     }
     region.members.push_back(info.producer);
   }
-  const std::string& name = graph.value(root).name;
-  body.set_outputs({{name.empty() ? "y" : name, copy.at(root)}});
+  std::vector<GraphOutput> outputs;
+  for (ValueId root : roots) {
+    const std::string& name = graph.value(root).name;
+    const std::string unnamed = roots.size() == 1 ? "y" : concat("y", outputs.size());
+    outputs.push_back({name.empty() ? unnamed : name, copy.at(root)});
+  }
+  body.set_outputs(std::move(outputs));
   return region;
 }
 
@@ -70,9 +84,10 @@ AccessProfile profile_of(const RegionBody& region) {
   for (const GraphInput& input : region.body.inputs()) {
     operands.push_back(outer.add_input(input.name, region.body.type(input.value)));
   }
-  const ValueId y =
-      outer.must_add(ops::Fusion{std::make_shared<const Graph>(region.body), "loops"}, operands);
-  return profile_of(outer, outer.value(y).producer);
+  const auto added = outer.add(
+      make_op(ops::Fusion{std::make_shared<const Graph>(region.body), "loops"}), operands);
+  CHECK(added, "a region fits its inputs");
+  return profile_of(outer, outer.value((*added)[0]).producer);
 }
 
 }  // namespace ingot

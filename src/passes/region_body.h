@@ -1,6 +1,7 @@
-// passes/region_body.h: the closed graph of a value and what is computed where it is read.
+// passes/region_body.h: the closed graph of values and what is computed where they are read.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
@@ -9,16 +10,18 @@
 namespace ingot {
 
 struct RegionBody {
-  Graph body;                   // one output; constants of one element are copied into it
+  Graph body;                   // an output per root; constants of one element are copied into it
   std::vector<ValueId> inputs;  // values in memory, in the order of the body's inputs
   std::vector<NodeId> members;  // nodes copied into it
 };
 
-/// The body that computes `root` from values in memory. `in_memory` is indexed by value.
+/// The body that computes `roots` from values in memory. `in_memory` is indexed by value.
+RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory,
+                     std::span<const ValueId> roots);
 RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory, ValueId root);
 
-/// A region as one op: what an element costs, and how it reads the inputs. All its nodes have a
-/// `lower` hook (CHECK).
+/// A region as one op: what an element of its first output costs, and how it reads the inputs. All
+/// its nodes have a `lower` hook (CHECK).
 AccessProfile profile_of(const RegionBody& region);
 
 }  // namespace ingot

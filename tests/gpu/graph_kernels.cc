@@ -12,9 +12,9 @@
 namespace ingot {
 namespace {
 
-/// The output of a node, with its dims and no values yet.
-Tensor empty_output(const Graph& graph, const Node& node, std::span<const int64_t> symbols) {
-  const TensorType& type = graph.tensor(node.outputs[0]);
+/// An output with its dims and no values yet.
+Tensor empty_output(const Graph& graph, ValueId output, std::span<const int64_t> symbols) {
+  const TensorType& type = graph.tensor(output);
   std::vector<int64_t> dims;
   for (const Expr& dim : type.dims) dims.push_back(evaluate_dim(dim, symbols));
   return {type.dtype, std::move(dims)};
@@ -73,11 +73,17 @@ Result<std::vector<Tensor>> EmulatedGraphs::run(size_t number, std::span<const T
       data.before.push_back(buffer_of(values.at(input), buffers[data.before.size()].dtype));
     }
     data.after = data.before;
-    const Tensor output = empty_output(graph, node, symbols);
-    data.before.push_back({output.dtype(), {}, {}});
-    data.after.push_back(buffer_of(output, output.dtype()));
+    for (const ValueId id : node.outputs) {
+      const Tensor output = empty_output(graph, id, symbols);
+      data.before.push_back({output.dtype(), {}, {}});
+      data.after.push_back(buffer_of(output, output.dtype()));
+    }
     TRY(const std::vector<BufferValues> got, batch_->run_on(kernel, data));
-    values[node.outputs[0]] = to_tensor(output, got.back());
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const size_t last = got.size() - node.outputs.size();
+      values[node.outputs[k]] =
+          to_tensor(empty_output(graph, node.outputs[k], symbols), got[last + k]);
+    }
   }
   std::vector<Tensor> outputs;
   for (const GraphOutput& output : graph.outputs()) outputs.push_back(values.at(output.value));
