@@ -73,8 +73,11 @@ std::string weights_assembly(const Hash128& hash, const std::string& embedded) {
       ".hidden ingot_weights_hash\ningot_weights_hash:\n.quad ",
       hash.low, ", ", hash.high, "\n");
   if (!embedded.empty()) {
+    // By its name a section of large data, which linkers put behind all others: code still reaches
+    // by 32 bits what it refers to if the weights are over 2 GiB. To them only a pointer of 64 bits
+    // refers. The flag for such sections (l) is not known to every assembler, and not needed.
     text += concat(
-        ".section .ingot_weights,\"a\"\n.balign 4096\n.globl ingot_weights\n"
+        ".section .lrodata.ingot_weights,\"a\",@progbits\n.balign 4096\n.globl ingot_weights\n"
         ".hidden ingot_weights\ningot_weights:\n.incbin ",
         quote(embedded), "\n.byte 0\n");
   }
