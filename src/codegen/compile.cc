@@ -140,7 +140,7 @@ class Compilation {
     if (has_prepare_) {
       prepare_ = plan_program(std::move(split_->prepare), split_->constants.size(), "prepare_");
     }
-    weight_bytes_ = static_cast<uint64_t>(place_constants(main_));
+    weight_bytes_ = static_cast<uint64_t>(place_constants(main_, Placed::all));
     report_.kernels = main_.kernels.size();
     report_.steps = main_.steps.size();
     report_.left = take_census(main_.graph, split_->first_prepared);
@@ -210,7 +210,8 @@ class Compilation {
       case WeightsChoice::separate:
         return WeightsKind::separate;
       case WeightsChoice::stripped:
-        return WeightsKind::stripped;
+        // What is all held in the artefact needs no files beside it.
+        return has_prepare_ ? WeightsKind::stripped : WeightsKind::embedded;
       case WeightsChoice::automatic:
         break;
     }
@@ -242,7 +243,6 @@ class Compilation {
         has_prepare_ && (options_.updatable || model_.weights.kind == WeightsKind::stripped);
     if (keeps_prepare_) {
       place_originals();
-      place_constants(prepare_);
       model_.prepare = &prepare_;
       describe_constants();
     }
@@ -259,18 +259,22 @@ class Compilation {
   }
 
   /// Records where the original constants lie; the artefact prepares them again when it is opened.
+  /// What the model's files do not hold as plain bytes travels in front of the weights that the
+  /// artefact makes: constants that kernels read as they are, and originals in other encodings.
   Status strip() {
     const auto start = Clock::now();
     if (!options_.source_of) {
       return invalid_argument("--weights stripped: the model was not read from a file");
     }
+    int64_t end = place_constants(prepare_, Placed::held, place_constants(main_, Placed::held));
     std::map<std::filesystem::path, uint32_t> files;
     for (const ConstantData& c : split_->constants) {
       const auto source = options_.source_of(c);
+      original_offsets_.push_back(source ? -1 : end);
+      constant_sources_.push_back({0, 0});
       if (!source) {
-        return unsupported(
-            "--weights stripped: a constant is not stored as plain bytes in the "
-            "model's files");
+        end = aligned(end + static_cast<int64_t>(c.bytes.size()));
+        continue;
       }
       const auto [at, fresh] =
           files.try_emplace(source->file, static_cast<uint32_t>(model_.sources.size()));
@@ -279,22 +283,25 @@ class Compilation {
         model_.sources.push_back(
             {source->file.filename().string(), mapped.size_bytes(), hash_bytes(mapped.bytes())});
       }
-      constant_sources_.push_back({at->second + 1, source->offset});
+      constant_sources_.back() = {at->second + 1, source->offset};
     }
+    model_.weights.embedded_bytes = static_cast<uint64_t>(end);
+    weight_bytes_ = static_cast<uint64_t>(place_constants(main_, Placed::prepared, end));
+    model_.weights.bytes = weight_bytes_;
     report_.seconds.write += seconds_since(start);
     return ok();
   }
 
-  /// Original constants travel behind the prepared ones, so that replacing one can prepare all
-  /// again.
+  /// Original constants, and those of the program that prepares them, travel behind the prepared
+  /// ones, so that replacing one can prepare all again.
   void place_originals() {
-    if (!options_.updatable || model_.weights.kind == WeightsKind::stripped) return;
-    uint64_t end = weight_bytes_;
+    if (model_.weights.kind == WeightsKind::stripped) return;
+    auto end = static_cast<int64_t>(weight_bytes_);
     for (const ConstantData& c : split_->constants) {
-      original_offsets_.push_back(static_cast<int64_t>(end));
-      end = (end + c.bytes.size() + 63) / 64 * 64;
+      original_offsets_.push_back(end);
+      end = aligned(end + static_cast<int64_t>(c.bytes.size()));
     }
-    model_.weights.bytes = end;
+    model_.weights.bytes = static_cast<uint64_t>(place_constants(prepare_, Placed::held, end));
   }
 
   /// Constants that may be replaced, or read again, under their original names.
@@ -405,9 +412,13 @@ class Compilation {
       form = WeightsFile::Form::side;
     }
     TRY(WeightsFile file, WeightsFile::create(weights_path_, weights.bytes, form));
-    for (const PlannedConstant& c : main_.constants) {
-      if (c.prepared < 0) std::ranges::copy(c.data.bytes, file.data() + c.offset);
-    }
+    const auto hold = [&](const ProgramPlan& plan) {
+      for (const PlannedConstant& c : plan.constants) {
+        if (c.prepared < 0) std::ranges::copy(c.data.bytes, file.data() + c.offset);
+      }
+    };
+    hold(main_);
+    if (keeps_prepare_) hold(prepare_);
     if (has_prepare_) {
       std::vector<std::byte*> outputs(prepare_.graph.outputs().size());
       for (const PlannedConstant& c : main_.constants) {
@@ -417,10 +428,17 @@ class Compilation {
     }
     for (size_t k = 0; k < original_offsets_.size(); ++k) {
       const auto bytes = split_->constants[k].bytes;
-      std::ranges::copy(bytes, file.data() + original_offsets_[k]);
+      if (original_offsets_[k] >= 0) std::ranges::copy(bytes, file.data() + original_offsets_[k]);
     }
     weights.hash = file.hash();
     file.seal(weights.hash);
+    if (weights.kind == WeightsKind::stripped && weights.embedded_bytes > 0) {
+      embedded_path_ = directory_ / "embedded.bin";
+      TRY_STATUS(write_atomically(embedded_path_,
+                                  std::span<const std::byte>(file.data(), weights.embedded_bytes)));
+    } else if (weights.kind == WeightsKind::embedded) {
+      embedded_path_ = weights_path_;
+    }
     report_.seconds.write += seconds_since(start);
     return ok();
   }
@@ -442,7 +460,8 @@ class Compilation {
           "--emit source: custom operators that are C functions are not written "
           "into the project yet");
     }
-    return write_project(output_, model_, model_source_, kernel_sources_, weights_path_,
+    const auto& weights = embedded_path_.empty() ? weights_path_ : embedded_path_;
+    return write_project(output_, model_, model_source_, kernel_sources_, weights,
                          options_.toolchain);
   }
 
@@ -455,9 +474,7 @@ class Compilation {
       report_.code_bytes += std::filesystem::file_size(object, ignored);
     }
     if (model_.weights.kind != WeightsKind::none) {
-      const bool embedded = model_.weights.kind == WeightsKind::embedded;
-      TRY(objects.emplace_back(),
-          build_->weights(model_.weights.hash, embedded ? weights_path_ : std::filesystem::path()));
+      TRY(objects.emplace_back(), build_->weights(model_.weights.hash, embedded_path_));
     }
     TRY(AtomicFile made, AtomicFile::create(output_));
     // The linker runs in a folder of its own.
@@ -484,7 +501,7 @@ class Compilation {
   ProgramPlan main_, prepare_;
   bool has_prepare_ = false;
   bool keeps_prepare_ = false;  // in the artefact
-  uint64_t weight_bytes_ = 0;   // of what kernels read
+  uint64_t weight_bytes_ = 0;   // of what kernels read, and of what lies in front of it
   std::vector<std::pair<uint32_t, uint64_t>> constant_sources_;
   std::vector<int64_t> original_offsets_;
   ModelDescription model_;
@@ -494,6 +511,7 @@ class Compilation {
   std::optional<ObjectBuilder> build_;
   std::vector<std::filesystem::path> objects_, custom_objects_;
   std::filesystem::path weights_path_;
+  std::filesystem::path embedded_path_;  // the part of the weights that the artefact holds
   std::optional<AtomicFile> side_file_;
 };
 

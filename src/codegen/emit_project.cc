@@ -84,12 +84,13 @@ Status write_project(const std::filesystem::path& output, const ModelDescription
       TRY_STATUS(write_atomically(root / file.name, file.bytes));
     }
   }
-  if (model.weights.kind == WeightsKind::embedded) {
+  const bool embedded =
+      model.weights.kind == WeightsKind::embedded || model.weights.embedded_bytes > 0;
+  if (embedded) {
     TRY(const MappedFile bytes, MappedFile::open(weights));
     TRY_STATUS(write_atomically(root / "weights.bin", bytes.bytes()));
   }
   if (model.weights.kind != WeightsKind::none) {
-    const bool embedded = model.weights.kind == WeightsKind::embedded;
     TRY_STATUS(write_atomically(
         root / "weights.S", weights_assembly(model.weights.hash, embedded ? "weights.bin" : "")));
   }

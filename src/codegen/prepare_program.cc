@@ -64,7 +64,7 @@ Status PrepareProgram::add_jobs(Jobs& jobs) {
   model.toolchain = options_.toolchain.version;
   model.levels = {host_level()};
   model.main = &plan_;
-  const auto bytes = static_cast<uint64_t>(place_constants(plan_));
+  const auto bytes = static_cast<uint64_t>(place_constants(plan_, Placed::all));
   if (bytes > 0) {
     const auto path = options_.directory / "prepare.bin";
     TRY(WeightsFile file, WeightsFile::create(path, bytes));

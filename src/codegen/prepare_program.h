@@ -18,8 +18,7 @@ namespace ingot {
 /// Builds a preparation program as a library of its own and runs it once.
 class PrepareProgram {
  public:
-  /// `plan` lives as long as this.
-  PrepareProgram(ProgramPlan& plan, const ObjectBuilder::Options& build)
+  PrepareProgram(const ProgramPlan& plan, const ObjectBuilder::Options& build)
       : plan_(plan), options_(build), build_(build) {}
 
   /// Adds what is to be compiled; the job that ends last links the library.
@@ -33,7 +32,7 @@ class PrepareProgram {
  private:
   Status link();
 
-  ProgramPlan& plan_;
+  ProgramPlan plan_;  // a copy, whose constants lie elsewhere
   ObjectBuilder::Options options_;
   ObjectBuilder build_;
   std::vector<std::filesystem::path> objects_;

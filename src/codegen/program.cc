@@ -405,12 +405,17 @@ ProgramPlan plan_program(Graph graph, size_t first_prepared, std::string_view pr
   return Planner(std::move(graph), first_prepared, prefix).run();
 }
 
-int64_t place_constants(ProgramPlan& plan) {
-  int64_t offset = 0;
+int64_t aligned(int64_t offset) {
+  return (offset + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+}
+
+int64_t place_constants(ProgramPlan& plan, Placed which, int64_t first) {
+  int64_t offset = first;
   for (PlannedConstant& constant : plan.constants) {
+    const Placed kind = constant.prepared < 0 ? Placed::held : Placed::prepared;
+    if (which != Placed::all && which != kind) continue;
     constant.offset = offset;
-    const int64_t end = offset + constant.size_bytes;
-    offset = (end + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+    offset = aligned(offset + constant.size_bytes);
   }
   return offset;
 }

@@ -82,7 +82,12 @@ struct ProgramPlan {
 /// program makes, in its outputs' order. Kernel names begin with `prefix`.
 ProgramPlan plan_program(Graph graph, size_t first_prepared, std::string_view prefix);
 
-/// Gives every constant its offset, in order, each aligned to 64; the total.
-int64_t place_constants(ProgramPlan& plan);
+/// Where a constant after one that ends at `offset` begins.
+int64_t aligned(int64_t offset);
+
+enum class Placed : uint8_t { all, held, prepared };  // held: the bytes are known now
+
+/// Gives constants their offsets in the weights, in order and from `first` on; the aligned end.
+int64_t place_constants(ProgramPlan& plan, Placed which, int64_t first = 0);
 
 }  // namespace ingot

@@ -92,8 +92,8 @@ class Closer {
     for (; !ready.empty(); ++added) {
       const size_t k = ready.extract(ready.begin()).value();
       add(units_[k]);
-      const auto& outputs = units_[k].made.empty() ? graph_.node(units_[k].node).outputs
-                                                   : units_[k].made;
+      const auto& outputs =
+          units_[k].made.empty() ? graph_.node(units_[k].node).outputs : units_[k].made;
       for (ValueId output : outputs) {
         for (size_t reader : waiting[output]) {
           if (--missing[reader] == 0) ready.insert(reader);
@@ -155,9 +155,9 @@ class Closer {
                                                                   : "loops";
     std::vector<ValueId> operands;
     for (ValueId input : region.inputs) operands.push_back(copy_.at(input));
-    const auto added =
-        result_.add(make_op(ops::Fusion{std::make_shared<const Graph>(std::move(region.body)), kind}),
-                    operands, std::move(provenance));
+    const auto added = result_.add(
+        make_op(ops::Fusion{std::make_shared<const Graph>(std::move(region.body)), kind}), operands,
+        std::move(provenance));
     CHECK(added, "a region fits its inputs: ", to_text(added.error()));
     for (size_t k = 0; k < unit.made.size(); ++k) {
       copy_[unit.made[k]] = (*added)[k];

@@ -2,6 +2,7 @@
 """compile_test.py: every way to write a compiled model; names that would break generated code."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -39,6 +40,46 @@ class Emit(ProgramTest):
                  "--verify-weights")
         (self.out / path.name).write_bytes(onnx.dense(graph="longer name"))
         self.bad(MALFORMED, [path.name], "run", library, "--random", "1")
+
+    def test_weights_in_every_encoding(self):
+        """Raw, listed, and so small that they stay in the program, of which some are prepared."""
+        rows, columns = 8, 4
+        weights = [float(k % 7 - 3) for k in range(rows * columns)]
+        scale, bias = [1.0, 2.0, 0.5, -1.0], [4.0, 3.0, 2.0, 1.0]
+        for write in (onnx.tensor, onnx.listed_tensor):
+            path = self.model(onnx.model(
+                [onnx.node("Mul", ["w", "scale"], ["scaled"]),
+                 onnx.node("MatMul", ["x", "scaled"], ["product"]),
+                 onnx.node("Softmax", ["bias"], ["soft"]),
+                 onnx.node("Add", ["product", "soft"], ["sum"]),
+                 onnx.node("Add", ["sum", "bias"], ["y"])],
+                [onnx.value_info("x", ["batch", rows])], [onnx.value_info("y", ["batch", columns])],
+                [write("w", [rows, columns], weights), onnx.tensor("scale", [columns], scale),
+                 write("bias", [columns], bias)]), name="out/model.onnx")
+            npy(self.folder / "x.npy", [1, rows], [1.0, -2, 3, 0, 1, 2, -1, 1])
+            results = []
+            for extra in (["auto"], ["embedded"], ["separate"], ["stripped"],
+                          ["auto", "--updatable"], ["separate", "--updatable"]):
+                library = self.compiled(path, "every.so", "--weights", *extra)
+                done = self.good("run", library, "--input", f"x={self.folder / 'x.npy'}", "--json")
+                results.append(done.json["outputs"][0]["values"])
+            total = sum(math.exp(b) for b in bias)
+            wanted = [sum(x * weights[r * columns + c] * scale[c]
+                          for r, x in enumerate([1.0, -2, 3, 0, 1, 2, -1, 1]))
+                      + math.exp(bias[c]) / total + bias[c] for c in range(columns)]
+            for values in results:
+                # One rounding of a sum near 10 and of a softmax: 1e-6 each.
+                for got, want in zip(values[0], wanted, strict=True):
+                    self.assertAlmostEqual(got, want, delta=1e-5)
+
+    def test_nothing_to_strip(self):
+        path = self.model(onnx.model(
+            [onnx.node("Add", ["x", "b"], ["y"])], [onnx.value_info("x", ["batch", 2])],
+            [onnx.value_info("y", ["batch", 2])], [onnx.tensor("b", [2], [1.0, 2.0])]))
+        library = self.compiled(path, "alone.so", "--weights", "stripped")
+        npy(self.folder / "x.npy", [1, 2], [1.0, 1.0])
+        done = self.good("run", library, "--input", f"x={self.folder / 'x.npy'}", "--json")
+        self.assertEqual(done.json["outputs"][0]["values"], [[2.0, 3.0]])
 
     def test_updatable(self):
         for mode in ("embedded", "separate"):

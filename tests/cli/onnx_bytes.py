@@ -37,6 +37,12 @@ def tensor(name, dims, values):
     return fields(1, dims) + field(2, kind) + field(8, name) + field(9, raw)
 
 
+def listed_tensor(name, dims, values):
+    """A float32 TensorProto whose values lie in its list of numbers."""
+    return (fields(1, dims) + field(2, FLOAT) + field(4, struct.pack(f"<{len(values)}f", *values))
+            + field(8, name))
+
+
 def external_tensor(name, dims, location, offset=None, length=None):
     """A float32 TensorProto whose data lies in another file."""
     entries = {"location": location, "offset": offset, "length": length}
