@@ -3,11 +3,13 @@
 
 Every engine runs the same inputs in turns, round after round, so that a noisy machine is noisy for
 all of them; the best and the median of all runs are kept. Prints a Markdown table; --json and
---svg write the same figures for programs and for people.
+--svg write the same figures for programs and for people: the picture has bars of time, and a
+roofline with a dot for each of Ingot's kernels.
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -92,6 +94,13 @@ class Ingot:
         self.open_ms = report["load_ms"]
         return [report["latency"]["min"], report["latency"]["median"]]
 
+    def profile(self, seconds):
+        """What each kernel reached, after the timing: recording costs a little."""
+        done = subprocess.run([*self.command, "--duration", str(seconds), "--profile"],
+                              capture_output=True, text=True, check=True)
+        report = json.loads(done.stdout)
+        return report["profile"], report["probe"]
+
 
 def sample_inputs(model, dims, seed=0):
     """Random inputs of a model; symbolic dims as given, or 1."""
@@ -165,8 +174,10 @@ def compare(model, feed, options, folder):
                          "spread": max(rounds) / min(rounds), "open_ms": engine.open_ms})
         own = rows[-len(engines)]
         details = engines[0].details
+        own["profile"], probe = engines[0].profile(options.seconds)
+        best = {key: max(probe[key], details["probe"][key]) for key in probe}
         own.update(error=error, first_run_ms=details["first_run_ms"],
-                   peak_rss_bytes=details["peak_rss_bytes"], probe=details["probe"],
+                   peak_rss_bytes=details["peak_rss_bytes"], probe=best,
                    compile_s=compiled["wall_s"], code_bytes=compiled["code_bytes"])
     return rows
 
@@ -193,8 +204,8 @@ def table(rows):
     return "\n".join(lines)
 
 
-def bars(rows, width=760):
-    """Bars of time relative to onnxruntime: shorter is faster."""
+def bars(rows, width):
+    """Bars of time relative to onnxruntime, shorter is faster: SVG elements and their height."""
     parts, y, left, scale = [], 34, 190, (width - 290) / 1.5
     for (model, threads), engines in groups(rows).items():
         base = engines[1]["best_ms"]
@@ -210,9 +221,67 @@ def bars(rows, width=760):
     legend = "".join(f'<rect x="{left + 130 * k}" y="8" width="12" height="12" fill="{colour}"/>'
                      f'<text x="{left + 17 + 130 * k}" y="18">{name}</text>'
                      for k, (name, colour) in enumerate(COLOURS.items()))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" '
+    return legend + "".join(parts), y
+
+
+def roofline(rows, width, height=330):
+    """Kernels at 1 thread as dots, their area the time: SVG elements. Both axes are logarithmic."""
+    own = [row for row in rows if "profile" in row and row["threads"] == min(
+        r["threads"] for r in rows)]
+    peak = max(row["probe"]["fma_gflops"] for row in own)
+    memory = max(row["probe"]["read_gbs"] for row in own)
+    left, right, top, bottom = 60, width - 150, 40, height - 40
+    lowest, highest = 0.25, 512.0  # operations per byte
+    floor, ceiling = peak / 512, peak * 2
+
+    def x(intensity):
+        part = math.log(intensity / lowest) / math.log(highest / lowest)
+        return left + min(max(part, 0), 1) * (right - left)
+
+    def y(gflops):
+        part = math.log(gflops / floor) / math.log(ceiling / floor)
+        return bottom - min(max(part, 0), 1) * (bottom - top)
+
+    knee = peak / memory
+    parts = [f'<text x="{left}" y="22">GFLOP/s of each kernel against operations per byte, '
+             f'{own[0]["threads"]} thread; the area of a dot is its time</text>',
+             f'<path d="M{x(lowest):.1f},{y(memory * lowest):.1f} L{x(knee):.1f},{y(peak):.1f} '
+             f'L{right},{y(peak):.1f}" fill="none" stroke="#333" stroke-width="1.5"/>',
+             f'<text x="{right + 6}" y="{y(peak) + 4:.1f}">{peak:.0f} GFLOP/s</text>',
+             f'<text x="{x(2) + 10:.1f}" y="{y(memory * 2) + 18:.1f}">'
+             f'{memory:.0f} GB/s of memory</text>',
+             f'<path d="M{left},{top} V{bottom} H{right}" fill="none" stroke="#999"/>']
+    for power in range(-2, 10):
+        at = 2.0 ** power
+        parts.append(f'<text x="{x(at):.1f}" y="{bottom + 16}" text-anchor="middle" '
+                     f'fill="#666">{at:g}</text>')
+    for part in (1, 1 / 4, 1 / 16, 1 / 64):
+        parts.append(f'<text x="{left - 6}" y="{y(peak * part) + 4:.1f}" text-anchor="end" '
+                     f'fill="#666">{peak * part:.0f}</text>')
+    palette = ["#d9542b", "#3b6ea5", "#6a9a3c", "#8e5ea2", "#c49a2b", "#4aa3a2", "#777777"]
+    for number, row in enumerate(own):
+        colour = palette[number % len(palette)]
+        total = sum(step["ms"] for step in row["profile"])
+        for step in row["profile"]:
+            if "gflops" not in step or "gbs" not in step or step["gbs"] <= 0:
+                continue
+            radius = 24 * math.sqrt(step["ms"] / total)
+            parts.append(f'<circle cx="{x(step["gflops"] / step["gbs"]):.1f}" '
+                         f'cy="{y(step["gflops"]):.1f}" r="{max(radius, 1):.1f}" fill="{colour}" '
+                         f'fill-opacity="0.45"><title>{row["model"]}: {step["name"]}, '
+                         f'{step["ms"]:.3g} ms</title></circle>')
+        parts.append(f'<circle cx="{right + 12}" cy="{bottom - 16 * number - 4}" r="5" '
+                     f'fill="{colour}"/><text x="{right + 22}" y="{bottom - 16 * number}">'
+                     f'{row["model"]}</text>')
+    return "".join(parts), height
+
+
+def picture(rows, width=760):
+    above, y = bars(rows, width)
+    below, height = roofline(rows, width)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + height}" '
             f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" '
-            f'fill="white"/>{legend}{"".join(parts)}</svg>\n')
+            f'fill="white"/>{above}<g transform="translate(0 {y})">{below}</g></svg>\n')
 
 
 def parse():
@@ -249,7 +318,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     if options.svg:
-        options.svg.write_text(bars(rows))
+        options.svg.write_text(picture(rows))
 
 
 if __name__ == "__main__":

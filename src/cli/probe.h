@@ -8,7 +8,7 @@ struct Probe {
   double read_gbs = 0;    // reading 256 MiB, all threads together
 };
 
-/// Takes about 0.2 seconds.
+/// The best of many short measurements. Takes about 0.2 seconds.
 Probe probe_machine(int threads);
 
 }  // namespace ingot::cli
