@@ -1,4 +1,6 @@
 // ir/interpret.cc: runs a graph with the reference functions; the judge of everything after it.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -9,8 +11,11 @@ namespace ingot {
 namespace {
 
 constexpr int64_t kUnknown = -1;
-/// Elements of one tensor, of 8 bytes each: more is a mistake in the dims, not a model.
-constexpr int64_t kMostElements = int64_t{1} << 34;
+/// Of one tensor. The machine's memory holds no more of them, of 8 bytes each.
+int64_t most_elements() {
+  return static_cast<int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<int64_t>(::sysconf(_SC_PAGE_SIZE)) / 8;
+}
 
 class GraphExpansion : public Expansion {
  public:
@@ -240,7 +245,7 @@ class Run {
                                 type);
       }
       if (__builtin_mul_overflow(elements, std::max<int64_t>(*value, 1), &elements) ||
-          elements > kMostElements) {
+          elements > most_elements_) {
         return resource_exhausted("its result ", type, " does not fit memory");
       }
     }
@@ -318,6 +323,7 @@ class Run {
     std::vector<Tensor> results;
     if (node.op.def().reference != nullptr) {
       results = node.op.def().reference(node.op.data(), ctx);
+      if (ctx.failure) return add_note(*std::move(ctx.failure), label);
     } else if (node.op.def().expand != nullptr) {
       TRY(results, run_expanded(node, in));
     } else {
@@ -385,6 +391,7 @@ class Run {
   std::vector<std::vector<Tensor>> planes_;  // by value
   std::vector<int64_t> appended_;            // tokens since the input, by value
   std::vector<size_t> remaining_;            // uses to come, by value
+  const int64_t most_elements_ = most_elements();
 };
 
 }  // namespace

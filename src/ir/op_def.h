@@ -28,6 +28,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -149,6 +150,13 @@ struct ReferenceContext {
   int64_t dim(Expr expr) const { return evaluate_dim_of(expr); }
   /// Output k with its dims and dtype, zero-filled.
   Tensor make_output(size_t k = 0) const { return Tensor(out_dtypes[k], out_dims[k]); }
+  /// For an op whose inputs may be such that it has no results, as one with a body that fails:
+  /// what its reference returns then. Whoever called it finds the error in `failure`.
+  std::vector<Tensor> fail(Error error) const {
+    failure = std::move(error);
+    return {};
+  }
+  mutable std::optional<Error> failure;
 
  private:
   int64_t evaluate_dim_of(Expr expr) const;

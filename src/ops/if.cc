@@ -62,7 +62,7 @@ std::vector<Tensor> If::reference(const ReferenceContext& ctx) const {
   Interpreter interpreter(ctx.in[0].integer(0) != 0 ? *then_body : *else_body);
   interpreter.known_symbols.assign(ctx.symbols.begin(), ctx.symbols.end());
   auto outputs = interpreter.run(ctx.in.subspan(1));
-  CHECK(outputs, "if: ", to_text(outputs.error()));
+  if (!outputs) return ctx.fail(std::move(outputs.error()));
   return *std::move(outputs);
 }
 

@@ -28,6 +28,36 @@ TEST(If, RunsOneBody) {
             (std::vector<double>{15, 16}));
 }
 
+TEST(If, FailsAsItsBodyDoes) {
+  const auto pool = std::make_shared<ExprPool>();
+  auto sum = std::make_shared<Graph>(pool), first = std::make_shared<Graph>(pool);
+  for (Graph* body : {sum.get(), first.get()}) {
+    body->add_input("x", *parse_type("f32[n]", *pool));
+    body->add_input("y", *parse_type("f32[m]", *pool));
+  }
+  const ValueId x = sum->inputs()[0].value, y = sum->inputs()[1].value;
+  const Pointwise add{pool->param(0, DType::f32) + pool->param(1, DType::f32), DType::f32};
+  sum->set_outputs({{"z", sum->must_add(add, {x, y})}});
+  first->set_outputs({{"z", first->inputs()[0].value}});
+  Graph graph(pool);
+  const ValueId condition = graph.add_input("condition", TensorType{DType::b8, {}});
+  const ValueId a = graph.add_input("a", *parse_type("f32[n]", *pool));
+  const ValueId b = graph.add_input("b", *parse_type("f32[m]", *pool));
+  graph.set_outputs({{"z", graph.must_add(If{sum, first}, {condition, a, b}, {"the_branch"})}});
+  const auto run = [&](double chosen) {
+    const std::vector<Tensor> given = {tensor_of(DType::b8, {}, {chosen}),
+                                       tensor_of(DType::f32, {2}, {5, 6}),
+                                       tensor_of(DType::f32, {3}, {7, 8, 9})};
+    return Interpreter(graph).run(given);
+  };
+  const auto failed = run(1);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(to_text(failed.error()),
+            "node 'the_branch': if: pointwise: broadcast dims are equal: expected n == m, got 2 "
+            "and 3");
+  EXPECT_TRUE(run(0));
+}
+
 TEST(If, Infer) {
   const auto pool = std::make_shared<ExprPool>();
   const GraphRef body = adds(pool, 1, "f32[n]");

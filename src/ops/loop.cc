@@ -102,7 +102,7 @@ std::vector<Tensor> Loop::reference(const ReferenceContext& ctx) const {
     Interpreter interpreter(*body);
     interpreter.known_symbols.assign(ctx.symbols.begin(), ctx.symbols.end());
     auto outputs = interpreter.run(inputs);
-    CHECK(outputs, "loop: turn ", turn, ": ", to_text(outputs.error()));
+    if (!outputs) return ctx.fail(add_note(std::move(outputs.error()), "turn ", turn));
     condition = (*outputs)[0].integer(0) != 0;
     for (size_t k = 0; k < carried; ++k) values[k] = std::move((*outputs)[1 + k]);
     for (size_t k = 0; k < scans.size(); ++k) {
@@ -123,7 +123,10 @@ std::vector<Tensor> Loop::reference(const ReferenceContext& ctx) const {
     Tensor stacked(ctx.out_dtypes[carried + k], dims);
     int64_t at = 0;
     for (const Tensor& one : scans[k]) {
-      CHECK(one.dims() == scans[k][0].dims(), "loop: scan output ", k, ": turns differ in dims");
+      if (one.dims() != scans[k][0].dims()) {
+        return ctx.fail(invalid_argument("scan output ", k, ": expected dims ", scans[k][0].dims(),
+                                         " as in the first turn, got ", one.dims()));
+      }
       for (int64_t j = 0; j < one.size(); ++j) stacked.copy_element(at++, one, j);
     }
     values.push_back(std::move(stacked));

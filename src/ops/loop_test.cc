@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/graph.h"
+#include "ops/concat.h"
 #include "ops/control.h"
 #include "ops/pointwise.h"
 #include "tests/op_harness.h"
@@ -44,6 +45,51 @@ TEST(Loop, EndsByTripsOrByItsCondition) {
   EXPECT_EQ(run(99, 1), (std::vector<std::vector<double>>{{24}, {6, 12, 24}}));
   EXPECT_EQ(run(0, 1), (std::vector<std::vector<double>>{{3}, {}}));
   EXPECT_EQ(run(99, 0), (std::vector<std::vector<double>>{{3}, {}}));
+}
+
+/// What three turns fail with whose carried list gets two elements longer in each, from two of
+/// them. It may be stacked, or added to a list that does not grow.
+std::string failure_of_growing(bool stacks, bool adds) {
+  const auto pool = std::make_shared<ExprPool>();
+  auto body = std::make_shared<Graph>(pool);
+  body->add_input("turn", TensorType{DType::i64, {}});
+  const ValueId go = body->add_input("go", TensorType{DType::b8, {}});
+  const TensorType list{DType::f32, {pool->fresh_symbol("length", true)}};
+  const ValueId before = body->add_input("list", list);
+  const ValueId pair = body->add_input("pair", *parse_type("f32[2]", *pool));
+  const ValueId more = body->must_add(Concat{.axis = 0}, {before, pair});
+  std::vector<GraphOutput> outputs = {{"go", go}, {"list", more}};
+  if (stacks) outputs.push_back({"each", more});
+  if (adds) {
+    const Pointwise add{pool->param(0, DType::f32) + pool->param(1, DType::f32), DType::f32};
+    outputs.push_back({"sum", body->must_add(add, {before, pair})});
+  }
+  body->set_outputs(std::move(outputs));
+  Graph graph(pool);
+  const auto results = graph.add(make_op(Loop{.body = body, .carried = 1}),
+                                 {graph.add_input("trips", TensorType{DType::i64, {}}),
+                                  graph.add_input("go", TensorType{DType::b8, {}}),
+                                  graph.add_input("start", *parse_type("f32[s]", *pool)),
+                                  graph.add_input("pair", *parse_type("f32[2]", *pool))},
+                                 {"the_loop"});
+  EXPECT_TRUE(results) << to_text(results.error());
+  graph.set_outputs({{"list", (*results)[0]}});
+  const std::vector<Tensor> given = {tensor_of(DType::i64, {}, {3}), tensor_of(DType::b8, {}, {1}),
+                                     tensor_of(DType::f32, {2}, {0, 0}),
+                                     tensor_of(DType::f32, {2}, {1, 2})};
+  const auto got = Interpreter(graph).run(given);
+  return got ? "" : to_text(got.error());
+}
+
+TEST(Loop, FailsAsItsBodyDoes) {
+  EXPECT_EQ(failure_of_growing(false, false), "");
+  EXPECT_EQ(
+      failure_of_growing(true, false),
+      "node 'the_loop': loop: scan output 0: expected dims [4] as in the first turn, got [6]");
+  EXPECT_EQ(
+      failure_of_growing(false, true),
+      "node 'the_loop': loop: turn 1: pointwise: broadcast dims are equal: expected length == "
+      "2, got 4 and 2");
 }
 
 TEST(Loop, Infer) {

@@ -83,7 +83,9 @@ class ConstantFolder {
       ctx.out_dims.push_back(*static_dims(graph_.tensor(output)));
       ctx.out_dtypes.push_back(graph_.tensor(output).dtype);
     }
-    return def.reference(node.op.data(), ctx);
+    auto results = def.reference(node.op.data(), ctx);
+    if (ctx.failure) return std::nullopt;  // the run says so
+    return results;
   }
 
   /// The elements of an integer tensor whose values follow from dims alone.
