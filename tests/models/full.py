@@ -43,14 +43,18 @@ def check(name, skeleton, folder):
         except AssertionError as error:
             raise AssertionError(f"{dims}: {error}") from None
         runs += 1
+    summary = f"compiled in {compiled:.0f} s, {runs} runs off by at most {worst:.1e}"
+    if judge.is_detector([o.name for o in peer.sessions[0].get_outputs()]):
+        # Hundreds of boxes whose order hangs on the last bits of their scores; tiny/ has detectors
+        # with few, which fp64 gives in the same order.
+        return summary
     feed = fill.make_inputs(about, {dim: min(SMALL[dim], size) for dim, size in about["dims"].items()})
     wanted = peer.run(feed)[0]
     inputs = judge.save_inputs(folder / "inputs.npz", feed)
     del peer
     start = time.monotonic()
     judge.verify(model, library, inputs, wanted, judge.kind_of(model))
-    return (f"compiled in {compiled:.0f} s, {runs} runs off by at most {worst:.1e}, "
-            f"fp64 agrees in {time.monotonic() - start:.0f} s")
+    return f"{summary}, fp64 agrees in {time.monotonic() - start:.0f} s"
 
 
 def main(folder, *names):

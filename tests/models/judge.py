@@ -83,6 +83,10 @@ def departure(want, got):
     return float(np.abs(got[finite] - want[finite]).max(initial=0) / largest)
 
 
+def is_detector(outputs):
+    return set(outputs) == {"boxes", "scores", "labels"}
+
+
 def departure_of_boxes(want, got):
     """A detector's order hangs on scores that are all but equal: each box against the nearest of its
     label, both ways, but for 2 %, which scores at the threshold or overlaps at theirs may cost."""
@@ -104,7 +108,7 @@ def departure_of_boxes(want, got):
 def departure_of_all(want, got):
     if want.keys() != got.keys():
         raise AssertionError(f"outputs {list(got)}, want {list(want)}")
-    if want.keys() == {"boxes", "scores", "labels"}:
+    if is_detector(want):
         return departure_of_boxes(want, got)
     return max(departure(want[name], got[name]) for name in want)
 
