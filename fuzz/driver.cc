@@ -37,6 +37,17 @@ void tell_repeat() {
   [[maybe_unused]] const ssize_t written = ::write(2, g_repeat, std::strlen(g_repeat));
 }
 
+}  // namespace
+}  // namespace ingot
+
+// Called by UBSan in front of a report; its copy of the sanitizers' runtime knows no callback.
+extern "C" void __ubsan_on_report() {
+  ingot::tell_repeat();
+}
+
+namespace ingot {
+namespace {
+
 void handle_signal(int signal) {
   tell_repeat();
   std::signal(signal, SIG_DFL);

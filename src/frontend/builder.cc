@@ -124,6 +124,9 @@ Result<ValueId> Builder::broadcast(ValueId x, Exprs dims) {
 }
 
 Result<ValueId> Builder::slice_axis(ValueId x, int64_t axis, Expr start, Expr size, int64_t step) {
+  if (axis < 0 || axis >= rank(x)) {
+    return invalid_model("expected a tensor of rank ", axis + 1, " or more, got rank ", rank(x));
+  }
   if (step == 1 && size == dim(x, axis)) return x;
   const size_t n = dims(x).size();
   const size_t at = static_cast<size_t>(axis);
