@@ -15,7 +15,7 @@ class Writer {
   template <class... Parts>
   void line(const Parts&... parts) {
     const std::string text = concat(parts...);
-    if (!text.empty()) text_.append(static_cast<size_t>(2 * depth_), ' ');
+    if (!text.empty()) text_.append(2 * static_cast<size_t>(depth_), ' ');
     text_ += text;
     text_ += '\n';
   }
