@@ -58,7 +58,7 @@ std::string plan_text(const CompileReport& report) {
     text += concat("size ", size.name, ": known when ", size.node.op, " '",
                    join(size.node.provenance, "', '"), "' has run\n");
   }
-  text += concat("memory, at most: ", report.workspace, " bytes\n");
+  text += concat("memory, alive at once: ", report.workspace, " bytes\n");
   for (const MemorySample& sample : report.memory) {
     std::vector<std::string> dims;
     for (const auto& [name, value] : sample.dims) dims.push_back(concat(name, "=", value));

@@ -2,7 +2,9 @@
 #include "codegen/census.h"
 
 #include <algorithm>
+#include <set>
 
+#include "codegen/emit_cpu.h"
 #include "ops/control.h"
 
 namespace ingot {
@@ -77,8 +79,16 @@ int64_t value_within(const Symbol& symbol, int64_t wanted) {
   return up <= symbol.range.hi ? up : up - step;
 }
 
-/// Adds the arena of a program, which is not that of others.
-void add_memory(const ProgramPlan& plan, std::span<const int64_t> symbols, MemorySample& sample) {
+/// Whether a run allocates a value in the arena, of a size that is known before it.
+bool is_planned(const ProgramPlan& plan, const PlannedValue& value) {
+  if (value.kind != PlannedValue::Kind::arena || !value.bytes) return false;
+  return std::ranges::none_of(symbols_of(value.bytes), [&](uint32_t symbol) {
+    return plan.graph.pool().symbol_info(SymbolId(symbol)).data_dependent;
+  });
+}
+
+/// Adds the arena of a program, which is not that of others. The fullest step is returned.
+size_t add_memory(const ProgramPlan& plan, std::span<const int64_t> symbols, MemorySample& sample) {
   std::vector<uint64_t> alive(plan.steps.size() + 1, 0);
   for (const PlannedValue& value : plan.values) {
     if (value.kind != PlannedValue::Kind::arena || !value.bytes) continue;
@@ -88,7 +98,19 @@ void add_memory(const ProgramPlan& plan, std::span<const int64_t> symbols, Memor
       alive[step] += static_cast<uint64_t>(bytes);
     }
   }
-  sample.peak = std::max(sample.peak, *std::ranges::max_element(alive));
+  const auto fullest = std::ranges::max_element(alive);
+  sample.peak = std::max(sample.peak, *fullest);
+  return static_cast<size_t>(fullest - alive.begin());
+}
+
+/// The bytes that are alive at a step.
+Expr alive_at(const ProgramPlan& plan, size_t step) {
+  Expr sum = plan.graph.pool().integer(0);
+  for (const PlannedValue& value : plan.values) {
+    const bool is_alive = value.first_step <= step && step <= value.last_step;
+    if (is_alive && is_planned(plan, value)) sum = sum + value.bytes;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -101,7 +123,7 @@ Census take_census(const Graph& graph, size_t first_constant) {
   return census;
 }
 
-std::vector<MemorySample> sample_memory(const ProgramPlan& plan) {
+MemoryCensus sample_memory(const ProgramPlan& plan) {
   const ExprPool& pool = plan.graph.pool();
   std::vector<bool> is_told(pool.symbol_count());
   for (const size_t input : plan.inputs) {
@@ -111,7 +133,9 @@ std::vector<MemorySample> sample_memory(const ProgramPlan& plan) {
       });
     }
   }
-  std::vector<MemorySample> samples;
+  MemoryCensus census;
+  std::vector<MemorySample>& samples = census.samples;
+  std::set<size_t> fullest;
   for (const int64_t wanted : {1, 16, 128, 1024}) {
     MemorySample sample;
     std::vector<int64_t> symbols(pool.symbol_count(), 0);
@@ -122,13 +146,17 @@ std::vector<MemorySample> sample_memory(const ProgramPlan& plan) {
       sample.dims.emplace_back(symbol.name, symbols[id]);
     }
     if (!samples.empty() && samples.back().dims == sample.dims) continue;
-    add_memory(plan, symbols, sample);
+    fullest.insert(add_memory(plan, symbols, sample));
     for (const ProgramPlan& body : plan.bodies) {
       if (&body.graph.pool() == &pool) add_memory(body, symbols, sample);
     }
     samples.push_back(std::move(sample));
   }
-  return samples;
+  for (const size_t step : fullest) {
+    const Expr bytes = alive_at(plan, step);
+    census.alive = census.alive ? max(census.alive, bytes) : bytes;
+  }
+  return census;
 }
 
 }  // namespace ingot

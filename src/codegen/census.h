@@ -38,8 +38,16 @@ struct MemorySample {
   uint64_t peak = 0;  // of those that are alive at once: a lower bound
 };
 
-/// The arena of a plan for its dims at 1, 16, 128 and 1024, within their ranges, without samples
-/// that are equal to others. Sizes that only a run finds out count as 0.
-std::vector<MemorySample> sample_memory(const ProgramPlan& plan);
+struct MemoryCensus {
+  /// For the dims at 1, 16, 128 and 1024, within their ranges, without samples that are equal to
+  /// others. Sizes that only a run finds out count as 0.
+  std::vector<MemorySample> samples;
+  /// Bytes of the plan's own values that are alive at once, as a function of the dims: at the step
+  /// that is the fullest one of a sample.
+  Expr alive;
+};
+
+/// The arena of a plan.
+MemoryCensus sample_memory(const ProgramPlan& plan);
 
 }  // namespace ingot

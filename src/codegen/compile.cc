@@ -144,13 +144,14 @@ class Compilation {
     report_.kernels = main_.kernels.size();
     report_.steps = main_.steps.size();
     report_.left = take_census(main_.graph, split_->first_prepared);
-    report_.memory = sample_memory(main_);
+    MemoryCensus memory = sample_memory(main_);
+    report_.memory = std::move(memory.samples);
+    report_.workspace = to_text(memory.alive);
     for (const PlannedKernel& kernel : main_.kernels) {
       report_.kernel_records.push_back({kernel.name, 0, kernel.provenance});
     }
     count_steps(main_);
     for (const ProgramPlan& body : main_.bodies) count_steps(body);
-    report_.workspace = workspace_text();
     report_.seconds.codegen = seconds_since(start);
     return ok();
   }
@@ -183,21 +184,6 @@ class Compilation {
     if (held) return ok();
     return unsupported("value '", graph.value(value).name, "': cpu code for elements of type ",
                        dtype, " is not there yet");
-  }
-
-  /// The arena's values, added up without sharing: an upper bound as a function of the dims.
-  std::string workspace_text() const {
-    Expr sum = main_.graph.pool().integer(0);
-    for (const PlannedValue& value : main_.values) {
-      const bool dependent =
-          value.bytes && std::ranges::any_of(symbols_of(value.bytes), [&](uint32_t s) {
-            return main_.graph.pool().symbol_info(SymbolId(s)).data_dependent;
-          });
-      if (value.kind == PlannedValue::Kind::arena && value.bytes && !dependent) {
-        sum = sum + value.bytes;
-      }
-    }
-    return to_text(sum);
   }
 
   // ---- the model's description ----

@@ -85,7 +85,7 @@ struct CompileReport {
   size_t steps = 0;
   uint64_t weight_bytes = 0;
   uint64_t code_bytes = 0;  // of all levels' objects, text sections included
-  std::string workspace;    // bytes of the arena's values as an expression over the dims
+  std::string workspace;    // bytes alive at once (MemoryCensus::alive) over the dims
   std::vector<PassRecord> passes;
   std::vector<KernelRecord> kernel_records;
   Census read, left;                 // of the graph as it came, and as it is run

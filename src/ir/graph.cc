@@ -423,4 +423,16 @@ void Graph::compact() {
   values_ = std::move(values);
 }
 
+std::vector<ValueId> copy_node(const Graph& from, NodeId id, std::vector<ValueId> operands,
+                               Graph& to) {
+  const Node& node = from.node(id);
+  const auto outputs = to.add(node.op, std::move(operands), node.provenance);
+  CHECK(outputs, "a copied node fits: ", to_text(outputs.error()));
+  for (size_t k = 0; k < outputs->size(); ++k) {
+    to.refine_type((*outputs)[k], from.type(node.outputs[k]));
+    to.set_value_name((*outputs)[k], from.value(node.outputs[k]).name);
+  }
+  return *outputs;
+}
+
 }  // namespace ingot

@@ -191,6 +191,11 @@ Result<Graph> parse_graph(std::string_view text, OpLookup lookup, ConstantLookup
 /// Structure: ids in range, uses consistent, topological order, types as infer says. All problems.
 Status verify(const Graph& graph);
 
+/// Adds a node of another graph over the same pool to `to`, reading `operands` there; its outputs
+/// keep their types and names. Operands of types that the node does not take are a bug (CHECK).
+std::vector<ValueId> copy_node(const Graph& from, NodeId node, std::vector<ValueId> operands,
+                               Graph& to);
+
 /// The elements of a small integer or boolean tensor as expressions over symbols, found by
 /// following `lower` symbolically; nothing if an element depends on data. This is how an exporter's
 /// Shape/Gather/Concat chains become dimension expressions.

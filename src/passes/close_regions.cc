@@ -132,13 +132,8 @@ class Closer {
     for (ValueId input : node.inputs) {
       operands.push_back(input.valid() ? copy_.at(input) : ValueId());
     }
-    auto added = result_.add(node.op, operands, node.provenance);
-    CHECK(added, "a copied node fits: ", to_text(added.error()));
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      copy_[node.outputs[k]] = (*added)[k];
-      result_.refine_type((*added)[k], graph_.type(node.outputs[k]));
-      result_.set_value_name((*added)[k], graph_.value(node.outputs[k]).name);
-    }
+    const std::vector<ValueId> outputs = copy_node(graph_, unit.node, std::move(operands), result_);
+    for (size_t k = 0; k < outputs.size(); ++k) copy_[node.outputs[k]] = outputs[k];
   }
 
   void add_region(const Unit& unit) {

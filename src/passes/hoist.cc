@@ -72,14 +72,8 @@ class Copier {
     for (const ValueId input : node.inputs) {
       inputs.push_back(input.valid() ? copies_.at(input) : ValueId());
     }
-    const auto outputs = to_.add(node.op, std::move(inputs), node.provenance);
-    CHECK(outputs, "hoist: ", node.op.name(), ": ",
-          outputs ? std::string() : to_text(outputs.error()));
-    for (size_t k = 0; k < outputs->size(); ++k) {
-      to_.refine_type((*outputs)[k], from_.type(node.outputs[k]));
-      to_.set_value_name((*outputs)[k], from_.value(node.outputs[k]).name);
-      copies_[node.outputs[k]] = (*outputs)[k];
-    }
+    const std::vector<ValueId> outputs = ingot::copy_node(from_, id, std::move(inputs), to_);
+    for (size_t k = 0; k < outputs.size(); ++k) copies_[node.outputs[k]] = outputs[k];
   }
 
   const Graph& from_;

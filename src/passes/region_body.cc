@@ -60,12 +60,8 @@ RegionBody region_of(const Graph& graph, const std::vector<bool>& in_memory,
     for (ValueId input : node.inputs) {
       operands.push_back(input.valid() ? copy.at(input) : ValueId());
     }
-    auto added = body.add(node.op, operands, node.provenance);
-    CHECK(added, "a copied node fits: ", to_text(added.error()));
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      copy[node.outputs[k]] = (*added)[k];
-      body.set_value_name((*added)[k], graph.value(node.outputs[k]).name);
-    }
+    const std::vector<ValueId> outputs = copy_node(graph, info.producer, std::move(operands), body);
+    for (size_t k = 0; k < outputs.size(); ++k) copy[node.outputs[k]] = outputs[k];
     region.members.push_back(info.producer);
   }
   std::vector<GraphOutput> outputs;

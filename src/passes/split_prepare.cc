@@ -127,14 +127,8 @@ class Splitter {
     if (node.op.is<Constant>()) return;  // made when it is first read
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) inputs.push_back(find(input));
-    const auto outputs = to.add(node.op, std::move(inputs), node.provenance);
-    CHECK(outputs, "split_prepare: ", node.op.name(), ": ",
-          outputs ? std::string() : to_text(outputs.error()));
-    for (size_t k = 0; k < outputs->size(); ++k) {
-      to.refine_type((*outputs)[k], graph_.type(node.outputs[k]));
-      to.set_value_name((*outputs)[k], graph_.value(node.outputs[k]).name);
-      renamed[node.outputs[k].value] = (*outputs)[k];
-    }
+    const std::vector<ValueId> outputs = copy_node(graph_, id, std::move(inputs), to);
+    for (size_t k = 0; k < outputs.size(); ++k) renamed[node.outputs[k].value] = outputs[k];
   }
 
   std::string label_of(ValueId value) const {
