@@ -332,6 +332,18 @@ TEST(Interpreter, BindsDataDependentDims) {
             (std::vector<int64_t>{2, 6}));
 }
 
+TEST(Interpreter, AnEmptyTensorFitsHoweverLongItsOtherDims) {
+  Graph g;
+  const ValueId x =
+      g.add_input("x", f32({g.pool().symbol("a"), g.pool().symbol("b"), g.pool().symbol("c")}));
+  g.set_outputs({{"y", g.must_add(Twice{}, {x})}});
+  Interpreter interpreter(g);
+  const Tensor in(DType::f32, {1 << 30, 1 << 30, 0});
+  const auto out = interpreter.run(std::span(&in, 1));
+  ASSERT_TRUE(out) << to_text(out.error());
+  EXPECT_EQ((*out)[0].dims(), in.dims());
+}
+
 TEST(Interpreter, RefusesInputsThatDoNotFit) {
   Graph g;
   const Expr n = g.pool().symbol("n");

@@ -232,6 +232,7 @@ class Run {
   /// may have.
   Status check_dims(const Node& node, const TensorType& type) const {
     int64_t elements = 1;
+    bool is_empty = false, is_too_large = false;
     for (const Expr dim : type.dims) {
       const auto value = value_of(dim);
       if (!value) {
@@ -244,10 +245,12 @@ class Run {
         return invalid_argument("expected dims of at least 0, got ", *value, " for ", dim, " of ",
                                 type);
       }
-      if (__builtin_mul_overflow(elements, std::max<int64_t>(*value, 1), &elements) ||
-          elements > most_elements_) {
-        return resource_exhausted("its result ", type, " does not fit memory");
-      }
+      is_empty |= *value == 0;
+      is_too_large |= __builtin_mul_overflow(elements, std::max<int64_t>(*value, 1), &elements) ||
+                      elements > most_elements_;
+    }
+    if (is_too_large && !is_empty) {
+      return resource_exhausted("its result ", type, " does not fit memory");
     }
     return ok();
   }
