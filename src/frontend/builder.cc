@@ -22,6 +22,19 @@ ConstantData owned_constant(DType dtype, std::vector<int64_t> dims, std::vector<
 
 }  // namespace
 
+bool Builder::has_axis(ValueId x, int64_t axis) const {
+  if (axis >= 0 && axis < rank(x)) return true;
+  if (!wrong_rank_) {
+    wrong_rank_ = invalid_model("expected a tensor of rank ", std::max<int64_t>(axis, 0) + 1,
+                                " or more, got rank ", rank(x));
+  }
+  return false;
+}
+
+Expr Builder::dim(ValueId x, int64_t axis) const {
+  return has_axis(x, axis) ? dims(x)[static_cast<size_t>(axis)] : integer(1);
+}
+
 Exprs Builder::integers(std::span<const int64_t> values) const {
   Exprs out;
   for (const int64_t value : values) out.push_back(integer(value));
@@ -124,9 +137,7 @@ Result<ValueId> Builder::broadcast(ValueId x, Exprs dims) {
 }
 
 Result<ValueId> Builder::slice_axis(ValueId x, int64_t axis, Expr start, Expr size, int64_t step) {
-  if (axis < 0 || axis >= rank(x)) {
-    return invalid_model("expected a tensor of rank ", axis + 1, " or more, got rank ", rank(x));
-  }
+  if (!has_axis(x, axis)) return *wrong_rank_;
   if (step == 1 && size == dim(x, axis)) return x;
   const size_t n = dims(x).size();
   const size_t at = static_cast<size_t>(axis);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,11 @@ class Builder {
   DType dtype(ValueId x) const { return type(x).dtype; }
   const Exprs& dims(ValueId x) const { return type(x).dims; }
   int64_t rank(ValueId x) const { return type(x).rank(); }
-  /// Dim `axis`, which is within the rank.
-  Expr dim(ValueId x, int64_t axis) const { return dims(x)[static_cast<size_t>(axis)]; }
+  /// Dim `axis`. Where x has no such axis it is 1, and wrong_rank() says so.
+  Expr dim(ValueId x, int64_t axis) const;
+  /// The error for the first dim that was asked for and is not there: a reader may look at dims
+  /// before it knows the rank, as long as this becomes its answer.
+  const std::optional<Error>& wrong_rank() const { return wrong_rank_; }
   Expr integer(int64_t value) const { return pool().integer(value); }
   Exprs integers(std::span<const int64_t> values) const;
   /// A number of a compute type, for pointwise expressions.
@@ -84,8 +88,12 @@ class Builder {
   static std::vector<int64_t> all_axes(int64_t rank);
 
  private:
+  /// Whether x has the axis; remembers the error if not.
+  bool has_axis(ValueId x, int64_t axis) const;
+
   Graph& graph_;
   std::string provenance_;
+  mutable std::optional<Error> wrong_rank_;
 };
 
 }  // namespace ingot

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "frontend/test_model.h"
@@ -47,9 +49,9 @@ class CompilerApi : public ::testing::Test {
   }
 
   /// The first output of [2, columns] for inputs of [2, 3].
-  Result<std::vector<float>> run(std::vector<std::vector<float>> inputs,
-                                 int64_t columns = 3) const {
-    TRY(const LoadedModel model, LoadedModel::open(path("model.so")));
+  Result<std::vector<float>> run(std::vector<std::vector<float>> inputs, int64_t columns = 3,
+                                 std::string_view name = "model.so") const {
+    TRY(const LoadedModel model, LoadedModel::open(path(name)));
     std::vector<int64_t> dims = {2, 3};
     std::vector<int64_t> output_dims = {2, columns};
     std::vector<ingot_tensor> tensors;
@@ -226,6 +228,36 @@ TEST_F(CompilerApi, ChecksItsOptions) {
   EXPECT_EQ(compile_bytes(model, {.cxx = "/no/such/compiler"}).code, Code::toolchain);
   EXPECT_EQ(compile("/no/such/model.onnx", path("model.so")).code, Code::io);
   EXPECT_EQ(compile_bytes("nonsense", {}).code, Code::invalid_model);
+}
+
+TEST_F(CompilerApi, ManyThreadsCompileAtOnce) {
+  constexpr int kThreads = 4;
+  std::vector<Outcome> outcomes(kThreads);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < kThreads; ++k) {
+    threads.emplace_back([&, k] {
+      const std::string model = one_node("Scaled", 1, {}, true);
+      Options options;
+      options.cxx = INGOT_TEST_CXX;
+      options.threads = 2;
+      // The last one is told of no operator.
+      if (k + 1 < kThreads) {
+        options.operators = {operator_of("Scaled", ElementBody{concat("p0 * ", k + 1, ".0")})};
+      }
+      outcomes[static_cast<size_t>(k)] = compile(std::as_bytes(std::span(model)), "test.onnx",
+                                                 path(concat("model", k, ".so")), options);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(outcomes.back().code, Code::unsupported);
+  for (int k = 0; k + 1 < kThreads; ++k) {
+    const Outcome& outcome = outcomes[static_cast<size_t>(k)];
+    ASSERT_TRUE(outcome) << outcome.message;
+    const auto y = run({{1, 2, 3, 4, 5, 6}}, 3, concat("model", k, ".so"));
+    ASSERT_TRUE(y) << to_text(y.error());
+    const float f = static_cast<float>(k + 2);  // k + 1 times x, plus x
+    EXPECT_EQ(*y, (std::vector<float>{f, 2 * f, 3 * f, 4 * f, 5 * f, 6 * f}));
+  }
 }
 
 TEST_F(CompilerApi, ABranchThatCannotWorkFailsWhenItIsTaken) {

@@ -252,6 +252,7 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
       graph_, provenance(node, frame),
       {&node, attributes, opset, row.since, inputs, source_, contents_.get(), &read_sizes_});
   auto built = row.build(context);
+  if (context.wrong_rank()) built = *context.wrong_rank();
   if (!built) {
     Error error = std::move(built.error());
     if (error.code == Code::kInvalidModel) error.code = Code::kInvalidArgument;

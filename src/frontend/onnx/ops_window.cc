@@ -163,7 +163,12 @@ Result<ValueIds> col2im(OpContext& n) {
   TRY(const Spatial s, read_spatial(n, shape, std::move(block)));
   Exprs dims = {n.dim(x, 0)};
   int64_t taps = 1;
-  for (const int64_t size : s.kernel) taps *= size;
+  for (const int64_t size : s.kernel) {
+    if (size <= 0 || __builtin_mul_overflow(taps, size, &taps)) {
+      return invalid_model(
+          "input 'block_shape': expected positive sizes whose product fits 64 bits");
+    }
+  }
   dims.push_back(floordiv(n.dim(x, 1), taps));
   const Expr channels = dims[1];
   for (const int64_t size : s.kernel) dims.push_back(n.integer(size));
