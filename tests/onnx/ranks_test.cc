@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "frontend/import.h"
 
 namespace ingot::testing {
@@ -83,7 +84,8 @@ TEST(OnnxRanks, AnyRankIsTakenOrRefused) {
       for (int which = 0;; ++which) {
         const std::string bytes = with_rank(*model, which, rank);
         if (bytes.empty()) break;
-        SCOPED_TRACE(concat(entry.path().filename().string(), ", input ", which, " of rank ", rank));
+        SCOPED_TRACE(
+            concat(entry.path().filename().string(), ", input ", which, " of rank ", rank));
         const auto imported = import_model_bytes(std::as_bytes(std::span(bytes)), "test.onnx");
         if (imported) {
           ++taken;
