@@ -5,6 +5,7 @@
 
 #include "codegen/emit_template.h"
 #include "codegen/region.h"
+#include "passes/region_body.h"
 
 namespace ingot {
 namespace {
@@ -31,16 +32,15 @@ std::vector<bool> read_by_template(const Graph& body, NodeId node) {
   return reached;
 }
 
-bool is_scatter(const Graph& body) {
-  return std::ranges::any_of(
-      body.nodes(), [&](NodeId id) { return body.node(id).op.def().lower_scatter != nullptr; });
+bool has_scatter(const Graph& body) {
+  return std::ranges::any_of(body.nodes(), [&](NodeId id) { return is_scatter(body.node(id)); });
 }
 
 }  // namespace
 
 std::vector<size_t> inputs_to_overwrite(const Graph& body, std::vector<size_t> inputs) {
   const ValueId output = body.outputs()[0].value;
-  if (body.outputs().size() != 1 || !body.type(output).is_tensor() || is_scatter(body)) return {};
+  if (body.outputs().size() != 1 || !body.type(output).is_tensor() || has_scatter(body)) return {};
   const TensorType& written = body.tensor(output);
   ExprPool& pool = body.pool();
   const NodeId product = find_template(body);

@@ -12,10 +12,6 @@
 namespace ingot {
 namespace {
 
-bool is_scatter(const Node& node) {
-  return node.op.def().lower_scatter != nullptr;
-}
-
 /// Whether the op becomes part of a kernel rather than a step of its own.
 bool is_kernel(const Node& node) {
   return (node.op.def().lower != nullptr || is_scatter(node)) && !node.op.is<ops::Fusion>();

@@ -19,8 +19,6 @@
 namespace ingot {
 namespace {
 
-/// Nodes of one region: bounds the size of a kernel and the time to write it.
-constexpr int kMostNodes = 48;
 /// Arithmetic that is cheaper to repeat than to read again from memory.
 constexpr int kCheapOperations = 16;
 /// The same where several elements of the reader need it: it is repeated very often.
@@ -34,10 +32,6 @@ constexpr int kMostPasses = 3;
 
 bool is_loop(const Node& node) {
   return node.op.def().lower != nullptr;
-}
-
-bool is_scatter(const Node& node) {
-  return node.op.def().lower_scatter != nullptr;
 }
 
 class Fuser {
@@ -139,13 +133,12 @@ class Fuser {
 
   // ---- computing where it is read ----
 
-  /// Whether a reader can compute the value itself.
-  bool readable_inline(ValueId value, const Use& use) {
+  /// Whether a reader can compute what it reads itself.
+  bool readable_inline(const Use& use) const {
     const Node& reader = graph_.node(use.node);
     if (is_template(use.node)) return false;
     if (is_scatter(reader)) return use.slot != 0;
     if (!is_loop(reader) || reader.outputs.size() != 1) return false;
-    (void)value;
     return true;
   }
 
@@ -155,8 +148,7 @@ class Fuser {
     const Node& node = graph_.node(info.producer);
     if (!is_loop(node) || node.op.is<Constant>() || node.outputs.size() != 1) return false;
     if (template_of_[info.producer.value].valid()) return false;
-    return std::ranges::all_of(info.uses,
-                               [&](const Use& use) { return readable_inline(value, use); });
+    return std::ranges::all_of(info.uses, [&](const Use& use) { return readable_inline(use); });
   }
 
   void inline_cheap() {

@@ -10,8 +10,6 @@
 namespace ingot {
 namespace {
 
-/// Nodes of a joined region, for the size of its kernel.
-constexpr size_t kMostNodes = 48;
 /// Regions between two that a search for a path looks at before it gives up.
 constexpr size_t kMostBetween = 256;
 
@@ -76,7 +74,7 @@ class Joiner {
 
   bool fits(size_t candidate, ValueId value, size_t nodes) {
     const Group& group = groups_[candidate];
-    return group.nodes + nodes <= kMostNodes &&
+    return group.nodes + nodes <= size_t{kMostNodes} &&
            graph_.tensor(group.values[0]).dims == graph_.tensor(value).dims &&
            !leads_around(candidate, value);
   }

@@ -9,6 +9,14 @@
 
 namespace ingot {
 
+/// Nodes of one region: bounds the size of a kernel and the time to write it.
+constexpr int kMostNodes = 48;
+
+/// Whether a node updates its first input in place, an element at a time.
+inline bool is_scatter(const Node& node) {
+  return node.op.def().lower_scatter != nullptr;
+}
+
 struct RegionBody {
   Graph body;                   // an output per root; constants of one element are copied into it
   std::vector<ValueId> inputs;  // values in memory, in the order of the body's inputs

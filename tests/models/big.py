@@ -84,11 +84,13 @@ def private_memory(process):
 def compile_watched(model, library, kind):
     command = [judge.INGOT, "compile", str(model), "-o", str(library), "--weights", kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    most = 0
-    while process.poll() is None:
+    most, text = 0, None
+    while text is None:
         most = max(most, private_memory(process))
-        time.sleep(0.05)
-    text = process.stdout.read()
+        try:
+            text, _ = process.communicate(timeout=0.05)  # from one look to the next
+        except subprocess.TimeoutExpired:
+            pass
     if process.returncode:
         raise AssertionError(f"compile ended with {process.returncode}: {text[-600:]}")
     if most > MOST_PRIVATE_MB:
@@ -121,13 +123,7 @@ def main(folder):
     place = pathlib.Path(tempfile.mkdtemp(dir=folder))
     model = write_model(place)
     kinds = ("separate", "stripped", "embedded")
-    good = 0
-    for kind in kinds:
-        try:
-            print(f"ok   {kind}: {check(model, kind, place)}", flush=True)
-            good += 1
-        except Exception as error:  # whatever fails, the others are wanted
-            print(f"FAIL {kind}: {str(error) or repr(error)}", flush=True)
+    good = judge.count_good(kinds, lambda kind: check(model, kind, place))
     shutil.rmtree(place)
     print(f"{good} of {len(kinds)} forms of weights over 2 GiB work")
     return int(good < len(kinds))

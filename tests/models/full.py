@@ -64,16 +64,16 @@ def main(folder, *names):
     with tarfile.open(SKELETONS) as archive:
         archive.extractall(skeletons)
     names = names or sorted(p.stem for p in skeletons.glob("*.onnx"))
-    good = 0
-    for name in names:
+
+    def check_apart(name):
         place = pathlib.Path(tempfile.mkdtemp(dir=folder))
         (place / "out").mkdir()
         try:
-            print(f"ok   {name}: {check(name, skeletons / f'{name}.onnx', place)}", flush=True)
-            good += 1
-        except Exception as error:  # whatever fails, the others are wanted
-            print(f"FAIL {name}: {str(error) or repr(error)}", flush=True)
-        shutil.rmtree(place)
+            return check(name, skeletons / f"{name}.onnx", place)
+        finally:
+            shutil.rmtree(place)
+
+    good = judge.count_good(names, check_apart)
     shutil.rmtree(skeletons)
     print(f"{good} of {len(names)} whole models agree")
     return int(good < len(names))

@@ -21,6 +21,18 @@ import onnxruntime
 INGOT = os.environ["INGOT"]
 ALLOWED = {"reals": 2e-3, "half": 2e-2, "steps": 0.12}
 
+def count_good(names, check):
+    """Prints a line for each: what `check` says of it, or how it fails. How many did not fail."""
+    good = 0
+    for name in names:
+        try:
+            print(f"ok   {name}: {check(name)}", flush=True)
+            good += 1
+        except Exception as error:  # whatever fails, the others are wanted
+            print(f"FAIL {name}: {str(error) or repr(error)}", flush=True)
+    return good
+
+
 Done = collections.namedtuple("Done", "status out err")
 
 
