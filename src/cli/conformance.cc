@@ -99,8 +99,7 @@ Result<std::vector<fs::path>> find_cases(const Options& options) {
     }
   }
   std::ranges::sort(cases);
-  const auto repeated = std::ranges::unique(cases);
-  cases.erase(repeated.begin(), repeated.end());
+  cases.erase(std::unique(cases.begin(), cases.end()), cases.end());
   if (cases.empty()) {
     return invalid_argument(
         join(options.folders, ", "), ": no folder with a model.onnx",

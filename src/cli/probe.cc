@@ -21,7 +21,7 @@ typedef float Vector __attribute__((vector_size(64)));
 
 // Sixteen independent chains hide the latency of any multiplier there is. Cloned per instruction
 // set, because the program itself is built for the baseline.
-#define INGOT_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default"), noinline))
+#define INGOT_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 
 INGOT_CLONES float multiply_add(int64_t rounds) {
   Vector acc[16];

@@ -41,7 +41,8 @@ class ModelWriter {
       out_.line("using ingot::artifact::KernelArgs;");
       out_.line("using i64 = __INT64_TYPE__;");
       for (CpuLevel level : model_.levels) {
-        out_.block(concat("namespace ", info(level).prelude_namespace), [&] {
+        // Inline as in the prelude, which may stand in the same unit.
+        out_.block(concat("inline namespace ", info(level).prelude_namespace), [&] {
           for (const ProgramPlan* plan : {model_.main, model_.prepare}) {
             if (plan == nullptr) continue;
             for (const PlannedKernel& kernel : plan->kernels) {

@@ -171,9 +171,9 @@ Result<EmulatedBatch> EmulatedBatch::compile(std::span<const KernelCase> cases, 
   const std::filesystem::path library = state.folder.path() / "kernels.so";
   TRY_STATUS(write_atomically(file, source));
   const std::string command = concat(
-      INGOT_EMU_CXX, " -std=c++20 -march=x86-64-v3 -fPIC -shared -fvisibility=hidden -fwrapv",
+      INGOT_EMU_CXX, " -std=c++20 -march=x86-64-v3 -fPIC -fvisibility=hidden -fwrapv",
       " -Wall -Wextra -Werror -Wno-unused-function -DINGOT_GPU_EMULATOR=1 -DINGOT_EMU_WARP=",
-      mode.dialect->warp_size, mode.check ? " -O1 -g1 -fsanitize=thread -c" : " -O1",
+      mode.dialect->warp_size, mode.check ? " -O1 -g1 -fsanitize=thread -c" : " -O1 -shared",
       " -I" INGOT_SOURCE_DIR "/tests/gpu/emulator -I" INGOT_SOURCE_DIR "/src/codegen/prelude/gpu ",
       in_quotes(file), " -o ", in_quotes(mode.check ? state.folder.path() / "kernels.o" : library));
   std::string log;

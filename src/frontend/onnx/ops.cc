@@ -15,8 +15,10 @@ constexpr Rows kFamilies[] = {
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {
   for (const Rows family : kFamilies) {
-    const auto found = std::ranges::equal_range(family(), op_type, {}, &OpRow::op_type);
-    if (!found.empty()) return {found.begin(), found.end()};
+    const std::span<const OpRow> rows = family();
+    const auto first = std::ranges::lower_bound(rows, op_type, {}, &OpRow::op_type);
+    const auto last = std::ranges::upper_bound(first, rows.end(), op_type, {}, &OpRow::op_type);
+    if (first != last) return {first, last};
   }
   return {};
 }
