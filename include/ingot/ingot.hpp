@@ -49,8 +49,8 @@ template <class T>
 class [[nodiscard]] Expected {
  public:
   Expected(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Expected(Failure failure)
-      : failure_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Expected(Failure failure) : failure_(std::move(failure)) {}
 
   explicit operator bool() const { return value_.has_value(); }
   /// The value. There must be one.

@@ -320,7 +320,7 @@ ingot_status ConstantStore::set(const char* const* names, const Tensors& values,
   Locked locked(update_);
   const void** given = allocate_array<const void*>(model_.constant_count);
   ConstantSet* set = nullptr;
-  ingot_status status = given == nullptr ? fail_for_memory(8 * model_.constant_count)
+  ingot_status status = given == nullptr ? fail_for_memory(i64{8} * model_.constant_count)
                                          : check_values(names, values, given);
   if (status == INGOT_OK) status = make_set(&set);
   if (status == INGOT_OK) status = copy_originals(*current_, given, set);

@@ -49,11 +49,11 @@ ingot_status provide_memory(const Control& control, ControlMemory* memory) {
   memory->memory = next;
   memory->output_count = outputs;
   memory->dims = reinterpret_cast<i64*>(next);
-  next += control.input_count * kMaxRank * sizeof(i64);
+  next += sizeof(i64) * control.input_count * kMaxRank;
   memory->inputs = take_tensors(next, inputs);
   memory->outputs = take_tensors(next, outputs);
   memory->given = reinterpret_cast<Buffer*>(next);
-  next += 2 * outputs * sizeof(Buffer);
+  next += sizeof(Buffer) * 2 * outputs;
   memory->stacks = reinterpret_cast<Buffer*>(next);
   next += outputs * sizeof(Buffer);
   memory->stacked_bytes = reinterpret_cast<i64*>(next);
@@ -99,7 +99,7 @@ void set_input(const Run& run, const i64* dims, u32 operand, const Port& port,
   tensor->dtype = port.dtype;
   tensor->rank = static_cast<i32>(port.rank);
   tensor->data = run.workspace->operands[operand];
-  copy(tensor->dims, dims + operand * kMaxRank, port.rank * static_cast<i64>(sizeof(i64)));
+  copy(tensor->dims, dims + i64{operand} * kMaxRank, port.rank * static_cast<i64>(sizeof(i64)));
 }
 
 // An output of the body, into the step's own memory or where allocate_given() says.
@@ -308,7 +308,7 @@ void free_control_runtimes(ProgramRuntime* runtime) {
 }
 
 void free_control_memory(ControlMemory* memory) {
-  for (u32 k = 0; k < memory->output_count; ++k) {
+  for (i64 k = 0; k < memory->output_count; ++k) {
     memory->given[2 * k].clear();
     memory->given[2 * k + 1].clear();
     memory->stacks[k].clear();

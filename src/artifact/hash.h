@@ -137,22 +137,22 @@ inline Hash hash_129_to_240(const u8* in, u64 length) {
 
 inline void accumulate(u64* sums, const u8* in, const u8* secret) {
   u64 data[8];
-  for (int i = 0; i < 8; ++i) data[i] = read64(in + 8 * i);
-  for (int i = 0; i < 8; ++i) {
+  for (u64 i = 0; i < 8; ++i) data[i] = read64(in + 8 * i);
+  for (u64 i = 0; i < 8; ++i) {
     const u64 keyed = data[i] ^ read64(secret + 8 * i);
     sums[i] += data[i ^ 1] + (keyed & 0xffffffffu) * (keyed >> 32);
   }
 }
 
 inline void scramble(u64* sums) {
-  for (int i = 0; i < 8; ++i) {
+  for (u64 i = 0; i < 8; ++i) {
     const u64 key = read64(kSecret + kSecretBytes - 64 + 8 * i);
     sums[i] = (sums[i] ^ (sums[i] >> 47) ^ key) * kPrime32[1];
   }
 }
 
 inline u64 merge(const u64* sums, const u8* secret, u64 start) {
-  for (int i = 0; i < 4; ++i) {
+  for (u64 i = 0; i < 4; ++i) {
     start +=
         fold(sums[2 * i] ^ read64(secret + 16 * i), sums[2 * i + 1] ^ read64(secret + 16 * i + 8));
   }

@@ -122,11 +122,11 @@ const i64* gather_symbols(const Step& step, const i64* symbols, i64* room) {
 }
 
 ingot_status make_layout(const Program& program, Layout* layout) {
-  const i64 values = program.value_count;
+  const i64 values = program.value_count, steps = program.step_count;
   *layout = {};
   layout->program = &program;
-  layout->memory = allocate_array<u8>(values * (5 * 4 + 8) + program.step_count * 4 +
-                                      program.symbol_count + 8 * 8);
+  layout->memory =
+      allocate_array<u8>(values * i64{5 * 4 + 8} + steps * 4 + program.symbol_count + i64{8} * 8);
   if (layout->memory == nullptr) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "open: no memory for the program's tables");
   }

@@ -133,7 +133,8 @@ void PlanCache::release_plan(const Plan* plan) {
 ingot_status PlanCache::make(const i64* symbols, Plan** result) {
   const Program& program = *layout_.program;
   const i64 values = program.value_count, steps = program.step_count;
-  const i64 symbol_bytes = program.symbol_count * sizeof(i64), value_bytes = values * sizeof(i64);
+  constexpr i64 kItem = sizeof(i64);
+  const i64 symbol_bytes = program.symbol_count * kItem, value_bytes = values * kItem;
   const i64 head = round_up(sizeof(Plan), 8);
   u8* memory = allocate_array<u8>(head + symbol_bytes + 2 * value_bytes +
                                   steps * static_cast<i64>(sizeof(Work)));

@@ -315,6 +315,7 @@ struct Model {
 inline constexpr u32 kFormat = 1;
 
 /// Defined by the generated model.cc.
-extern "C" __attribute__((visibility("hidden"))) const Model ingot_model_description;
+extern "C" __attribute__((visibility("hidden")))
+const Model ingot_model_description;  // NOLINT(bugprone-dynamic-static-initializers)
 
 }  // namespace ingot::artifact

@@ -41,7 +41,7 @@ ingot_status check_header(const Model& model, const char* path, const MappedFile
   if (static_cast<u64>(file.bytes) - kWeightsHeaderBytes < header.bytes ||
       static_cast<u64>(file.bytes) < kWeightsHeaderBytes) {
     return fail(INGOT_INVALID_MODEL, "weights '%s': expected %llu bytes, the file has %lld", path,
-                static_cast<unsigned long long>(header.bytes + kWeightsHeaderBytes),
+                static_cast<unsigned long long>(header.bytes) + kWeightsHeaderBytes,
                 static_cast<long long>(file.bytes));
   }
   return INGOT_OK;
@@ -95,8 +95,8 @@ u8* map_anonymous(LoadedWeights* weights, u64 bytes) {
   madvise(memory, static_cast<size_t>(total), MADV_HUGEPAGE);
   weights->huge = memory;
   weights->huge_bytes = total;
-  return reinterpret_cast<u8*>(
-      round_up(static_cast<i64>(reinterpret_cast<uintptr_t>(memory)), kHugePageBytes));
+  const i64 address = static_cast<i64>(reinterpret_cast<uintptr_t>(memory));
+  return static_cast<u8*>(memory) + (round_up(address, kHugePageBytes) - address);
 }
 
 // Maps the pages of a file now, all in one call, which is many times cheaper than one by one in the

@@ -25,11 +25,11 @@ ingot_status make_workspace(const Layout& layout, Workspace** result) {
   const i64 inputs = program.input_count, outputs = program.output_count;
   const i64 controls = has_control(program) ? program.step_count : 0;
   const i64 bytes = static_cast<i64>(sizeof(Workspace)) +
-                    values * static_cast<i64>(2 * 8 + sizeof(Interval) + 4) + symbols * 16 +
-                    (program.derived_count + layout.most_kernel_symbols) * i64{8} +
-                    layout.most_operands * 8 + program.output_dim_count * 8 + inputs * 8 +
-                    outputs * 24 + layout.group_count * static_cast<i64>(sizeof(Buffer)) +
-                    controls * static_cast<i64>(sizeof(ControlMemory)) + 19 * 8;
+                    values * static_cast<i64>(sizeof(Interval) + 2 * sizeof(i64) + sizeof(u32)) +
+                    symbols * 16 + (program.derived_count + layout.most_kernel_symbols) * i64{8} +
+                    (layout.most_operands + program.output_dim_count + inputs) * 8 + outputs * 24 +
+                    layout.group_count * static_cast<i64>(sizeof(Buffer)) +
+                    controls * static_cast<i64>(sizeof(ControlMemory)) + i64{19} * 8;
   u8* next = allocate_array<u8>(bytes);
   if (next == nullptr) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "run: no memory for a workspace of %lld bytes",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <thread>
 
@@ -114,7 +115,7 @@ StepTimes merged(std::span<const StepTimes> lanes) {
 
 double percentile(const std::vector<double>& sorted, double p) {
   const double at = p * static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<size_t>(at + 0.5)];
+  return sorted[static_cast<size_t>(std::lround(at))];
 }
 
 Json latency_json(std::vector<double> times) {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <new>
 
@@ -146,5 +147,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("ingot: out of memory\n", stderr);
     return ingot::exit_status(ingot::Code::kResourceExhausted);
+  } catch (const std::exception& error) {  // of a library: ours come as values
+    std::fprintf(stderr, "ingot: %s\n", error.what());
+    return ingot::exit_status(ingot::Code::kInternal);
   }
 }

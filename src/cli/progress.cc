@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWidth = 24;
 /// Work that takes no longer needs no bar.
-constexpr double kQuiet_s = 1;
+constexpr double kQuietSeconds = 1;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Progress::update(double fraction, std::string_view what) {
   if (!shown_) return;
   const double passed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  if (passed_s < kQuiet_s) return;
+  if (passed_s < kQuietSeconds) return;
   drawn_ = true;
   const double done = std::clamp(fraction, 0.0, 1.0);
   const int filled = static_cast<int>(done * kWidth);

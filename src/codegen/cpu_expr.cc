@@ -113,8 +113,8 @@ void CpuExprWriter::begin_statement(std::initializer_list<Expr> roots) {
   }
 }
 
-std::string CpuExprWriter::constant_of(Expr e, std::string value) {
-  const std::string name = fresh("t");
+std::string CpuExprWriter::constant_of(Expr e, const std::string& value) {
+  std::string name = fresh("t");
   out_.line("const auto ", name, " = ", value, ";");
   named_[e.id() * 2 + (as_scalar_ ? 1 : 0)] = name;
   return name;
@@ -128,11 +128,11 @@ std::string CpuExprWriter::write(Expr e) {
   if (is_leaf(e)) return result;
   const auto uses = uses_.find(e.id());
   const bool shared = uses != uses_.end() && uses->second > 1;
-  return shared || result.size() > kLongText ? constant_of(e, std::move(result)) : result;
+  return shared || result.size() > kLongText ? constant_of(e, result) : result;
 }
 
 std::string CpuExprWriter::operand(Expr e, bool vector) {
-  const std::string inner = write(e);
+  std::string inner = write(e);
   if (!vector || is_vector(e)) return inner;
   if (e.dtype() == DType::b8) return concat("splat<W>(", inner, " ? i32(-1) : i32(0))");
   if (e.dtype() == DType::i64) return concat("splat<W>(i64(", inner, "))");
@@ -326,7 +326,7 @@ std::string CpuExprWriter::text(Expr e) {
       return {};
     case ExprKind::cast: {
       const Expr from = e.operand(0);
-      const std::string inner = write(from);
+      std::string inner = write(from);
       if (dtype == from.dtype()) return inner;
       const DType held = compute_dtype(dtype);
       if (from.dtype() == DType::b8) {

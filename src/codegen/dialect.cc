@@ -22,7 +22,7 @@ Dialect common_dialect() {
           .block_reduce = "gpu::block_reduce<gpu::{op}, {threads}>({value})",
           .warp_size = 32,
           .threads_per_block = 256,
-          .max_shared_bytes = 48 * 1024,
+          .max_shared_bytes = int64_t{48} << 10,
           .max_blocks = (int64_t{1} << 31) - 1};
 }
 
@@ -40,7 +40,7 @@ Dialect make_hip() {
   d.file_extension = ".hip";
   d.prelude = {"prelude/gpu/gpu_hip.h", "prelude/gpu/gpu_math.h", "prelude/gpu/gpu_reduce.h"};
   d.warp_size = 64;
-  d.max_shared_bytes = 64 * 1024;
+  d.max_shared_bytes = int64_t{64} << 10;
   // A HIP launch counts threads, not blocks, in 32 bits.
   d.max_blocks = ((int64_t{1} << 32) - 1) / d.threads_per_block;
   return d;
@@ -83,7 +83,6 @@ std::string_view storage_type(DType dtype) {
     case DType::u16:
       return "unsigned short";
     case DType::u8:
-      return "unsigned char";
     case DType::b8:
       return "unsigned char";
     case DType::f8e4m3fn:

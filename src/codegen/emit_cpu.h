@@ -91,7 +91,7 @@ class CpuExprWriter {
   std::string load(Expr expr);
   std::string leaf(Expr expr);
   std::string call(Expr expr);
-  std::string constant_of(Expr expr, std::string value);
+  std::string constant_of(Expr expr, const std::string& value);
   /// The text of an offset whose vector variable stands for lane 0.
   std::string first_lane(Expr offset);
   std::optional<Expr> lane_stride(Expr offset);

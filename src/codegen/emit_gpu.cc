@@ -14,7 +14,7 @@ namespace {
 /// Scratch of one thread that is kept in its registers or local memory.
 constexpr int64_t kMaxPrivateBytes = 512;
 /// Shared memory that reductions need beside scratch: a word of 8 bytes per warp, 8 accumulators.
-constexpr int64_t kReductionBytes = 8 * 8 * 32;
+constexpr int64_t kReductionBytes = int64_t{8} * 8 * 32;
 /// Blocks of a launch that has scratch in global memory, which is as large as all of them need.
 constexpr int64_t kMaxScratchBlocks = 1024;
 
@@ -506,7 +506,7 @@ class LaunchEmitter {
   // ---- Scratch
 
   std::string name_scratch(const Alloc& alloc) {
-    const std::string name = concat("scratch_", alloc.buffer);
+    std::string name = concat("scratch_", alloc.buffer);
     exprs_.name_buffer(alloc.buffer, name);
     check_type(alloc.dtype, name);
     return name;

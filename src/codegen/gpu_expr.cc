@@ -32,7 +32,6 @@ std::string_view infix(ExprKind kind) {
     case ExprKind::mul:
       return " * ";
     case ExprKind::div:
-      return " / ";
     case ExprKind::floordiv:
       return " / ";
     case ExprKind::floormod:
@@ -257,10 +256,10 @@ std::string GpuExprWriter::write_index(Expr root) {
 
 std::string GpuExprWriter::text(Expr expr) {
   if (const auto known = names_.find(expr.id()); known != names_.end()) return known->second;
-  const std::string value = node_text(expr);
+  std::string value = node_text(expr);
   const bool has_name = is_leaf(expr.kind()) || expr.kind() == ExprKind::reduce;
   if (has_name || uses_[expr.id()] < 2) return value;
-  const std::string name = concat("t", temporaries_++);
+  std::string name = concat("t", temporaries_++);
   out_.line("const ", value_type(expr.dtype()), " ", name, " = ", value, ";");
   names_[expr.id()] = name;
   return name;
@@ -372,7 +371,7 @@ std::string GpuExprWriter::load_text(Expr expr) {
 }
 
 std::string GpuExprWriter::reduce(Expr expr) {
-  const std::string name = concat("t", temporaries_++);
+  std::string name = concat("t", temporaries_++);
   const std::string extent = index(expr.operand(1));
   const std::string var = var_name(expr.var());
   out_.line(value_type(expr.dtype()), " ", name, " = ", neutral(expr.reduce_kind(), expr.dtype()),

@@ -18,7 +18,7 @@ extern char** environ;
 namespace ingot {
 namespace {
 
-constexpr size_t kMostOutput = 64 * 1024;
+constexpr size_t kMostOutput = size_t{64} << 10;
 /// How often a cancel flag is looked at while the program is silent.
 constexpr int kPollMs = 20;
 /// How long a program that was asked to end may take to remove its temporary files.

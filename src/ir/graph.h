@@ -186,7 +186,8 @@ struct Unimplemented {
 /// and need `constants`, a lookup by that hash, to be read back).
 std::string to_text(const Graph& graph);
 using ConstantLookup = std::function<std::optional<ConstantData>(std::string_view hash)>;
-Result<Graph> parse_graph(std::string_view text, OpLookup lookup, ConstantLookup constants = {});
+Result<Graph> parse_graph(std::string_view text, OpLookup lookup,
+                          const ConstantLookup& constants = {});
 
 /// Structure: ids in range, uses consistent, topological order, types as infer says. All problems.
 Status verify(const Graph& graph);

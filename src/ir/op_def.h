@@ -300,7 +300,7 @@ OpRef make_op(T op) {
   return OpRef(&op_def<T>(), std::make_shared<const T>(std::move(op)));
 }
 
-template <class T>
+template <class T>  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
 ValueId Expansion::add(T op, std::vector<ValueId> inputs) {
   return add_ref(make_op(std::move(op)), std::move(inputs))[0];
 }

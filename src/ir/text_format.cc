@@ -586,7 +586,7 @@ std::string to_text(const Graph& graph) {
   return Printer(graph).print(true) + "\n";
 }
 
-Result<Graph> parse_graph(std::string_view text, OpLookup lookup, ConstantLookup constants) {
+Result<Graph> parse_graph(std::string_view text, OpLookup lookup, const ConstantLookup& constants) {
   Lexer lexer(text);
   Parser parser(lexer, lookup, constants);
   TRY(auto graph, parser.graph(std::make_shared<ExprPool>(), 0));

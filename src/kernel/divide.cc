@@ -55,7 +55,7 @@ Split split_multiples(const Sum& a, const Term& divisor) {
 std::optional<Term> find_multiple_of_sum(const Sum& a, const Sum& divisor) {
   if (divisor.terms.size() < 2) return std::nullopt;
   for (const Term& term : a.terms) {
-    const auto multiple = divide_exactly(term, divisor.terms[0]);
+    auto multiple = divide_exactly(term, divisor.terms[0]);
     if (!multiple) continue;
     const Sum rest = a - to_sum(a, *multiple) * divisor;
     if (rest.terms.size() + divisor.terms.size() <= a.terms.size()) return multiple;

@@ -52,7 +52,6 @@ bool is_computed(DType dtype) {
 ExprPool::Leaves leaves_of(const ExprPool& pool, const ExprPool::Node& node) {
   switch (node.kind) {
     case ExprKind::constant:
-      return {true, true};
     case ExprKind::symbol:
       return {true, true};
     case ExprKind::index:

@@ -22,7 +22,7 @@ std::optional<Range> multiply_ranges(Range a, Range b);
 class Prover {
  public:
   /// Knows the loop variables that occur in the expressions.
-  explicit Prover(std::initializer_list<Expr> about);
+  Prover(std::initializer_list<Expr> about);
 
   bool is_nonnegative(const Sum& sum);
   bool is_positive(Expr expr);

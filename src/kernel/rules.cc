@@ -230,7 +230,7 @@ Syntax parse_row_text(std::string_view text) {
 using Table = std::array<std::vector<Compiled>, static_cast<size_t>(ExprKind::reduce) + 1>;
 
 const Table& table() {
-  static const Table kTable = [] {
+  static const Table made = [] {
     Table rows;
     for (const Rule& rule : kRules) {
       Syntax pattern = parse_row_text(rule.pattern);
@@ -239,7 +239,7 @@ const Table& table() {
     }
     return rows;
   }();
-  return kTable;
+  return made;
 }
 
 Expr* find_variable(Match& match, std::string_view name) {

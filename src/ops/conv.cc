@@ -113,7 +113,8 @@ Expr Conv::lower(Lowering& k, size_t, std::span<const Expr> index) const {
   const size_t spatial = x.dims.size() - 2;
   const Expr f = index.back();
   const Expr channels = w[w.size() - 2];
-  Exprs extents(w.begin() + (packed ? 1 : 0), w.begin() + (packed ? 1 : 0) + spatial);
+  const auto kernel = std::span(w).subspan(packed ? 1 : 0, spatial);
+  Exprs extents(kernel.begin(), kernel.end());
   extents.push_back(channels);
   const int64_t filters = (packed ? columns : w.back().as_int().value_or(0)) / groups;
   const Expr group = groups == 1 ? k.integer(0) : floordiv(f, std::max<int64_t>(1, filters));

@@ -91,14 +91,15 @@ Result<Types> Loop::infer(InferContext& ctx) const {
 
 std::vector<Tensor> Loop::reference(const ReferenceContext& ctx) const {
   const size_t carried = carried_count();
-  std::vector<Tensor> values(ctx.in.begin() + kHead, ctx.in.begin() + kHead + carried);
+  const auto first = ctx.in.subspan(kHead, carried), captures = ctx.in.subspan(kHead + carried);
+  std::vector<Tensor> values(first.begin(), first.end());
   std::vector<std::vector<Tensor>> scans(body->outputs().size() - 1 - carried);
   bool condition = ctx.in[1].integer(0) != 0;
   for (int64_t turn = 0; turn < ctx.in[0].integer(0) && condition; ++turn) {
     std::vector<Tensor> inputs = {Tensor::scalar(DType::i64, static_cast<double>(turn)),
                                   Tensor::scalar(DType::b8, 1)};
     inputs.insert(inputs.end(), values.begin(), values.end());
-    inputs.insert(inputs.end(), ctx.in.begin() + kHead + carried, ctx.in.end());
+    inputs.insert(inputs.end(), captures.begin(), captures.end());
     Interpreter interpreter(*body);
     interpreter.known_symbols.assign(ctx.symbols.begin(), ctx.symbols.end());
     auto outputs = interpreter.run(inputs);

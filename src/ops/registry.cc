@@ -19,12 +19,12 @@ const OpDef& define_unimplemented() {
 namespace ingot {
 
 std::span<const OpDef* const> all_ops() {
-  static const std::array kOps = {
+  static const std::array ops = {
 #define INGOT_OP(name) &ops::define_##name(),
 #include "ops/ops.def"
 #undef INGOT_OP
   };
-  return kOps;
+  return ops;
 }
 
 const OpDef* find_op(std::string_view name) {

@@ -28,7 +28,7 @@ std::string find_type_problem(const Type& type) {
 
 std::string find_problem(const Graph& graph, const Node& node) {
   for (const ValueId output : node.outputs) {
-    const std::string problem = find_type_problem(graph.type(output));
+    std::string problem = find_type_problem(graph.type(output));
     if (!problem.empty()) return problem;
   }
   for (const ValueId input : node.inputs) {
@@ -36,7 +36,7 @@ std::string find_problem(const Graph& graph, const Node& node) {
     const NodeId producer = graph.value(input).producer;
     if (producer.valid() && graph.node(producer).op.is<Unimplemented>())
       return {};  // a consequence
-    const std::string problem = find_type_problem(graph.type(input));
+    std::string problem = find_type_problem(graph.type(input));
     if (!problem.empty()) return problem;
   }
   if (!can_run(node.op.def()) && node.op.def().expand == nullptr) return "has no kernel";
@@ -70,7 +70,7 @@ void expand_composites(Graph& graph) {
 std::vector<UnsupportedNode> find_unsupported(const Graph& graph) {
   std::vector<UnsupportedNode> result;
   for (const GraphInput& input : graph.inputs()) {
-    const std::string problem = find_type_problem(graph.type(input.value));
+    std::string problem = find_type_problem(graph.type(input.value));
     if (!problem.empty()) result.push_back({input.name, "input", "", 0, problem});
   }
   for (const NodeId id : graph.nodes()) {

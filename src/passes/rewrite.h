@@ -47,7 +47,7 @@ class Rewriter {
   bool is_constant(ValueId id) { return constants_.contains(id); }
 
   /// Adds a node that has the provenance of the node being rewritten. Its first output.
-  template <class T>
+  template <class T>  // NOLINTNEXTLINE(performance-unnecessary-value-param): moved on
   ValueId add(T op, std::vector<ValueId> inputs) {
     return add_ref(make_op(std::move(op)), std::move(inputs));
   }
