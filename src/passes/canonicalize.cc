@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernel/range.h"
 #include "ops/broadcast_to.h"
 #include "ops/concat.h"
+#include "ops/indexing.h"
 #include "ops/pad.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
@@ -89,6 +91,47 @@ std::optional<ValueId> drop_slice(Rewriter& r, NodeId root) {
     if (!whole && !op->sizes[a].is_int(1)) return std::nullopt;
   }
   return r.input(root, 0);
+}
+
+/// Whether the elements start, start + step, ... start + reach of an axis lie within its dim. If
+/// there are none, start may be one off.
+bool lies_within(Prover& prover, Expr start, Expr reach, int64_t step, Expr dim) {
+  if (range_of(start).lo > range_of(dim).hi) return false;  // without a proof
+  const Expr zero = start.pool().integer(0);
+  if (!prover.is_at_most(zero - 1, start) || !prover.is_at_most(start, dim)) return false;
+  const Expr last = start + reach;  // cannot wrap around any more
+  return prover.is_at_most(zero, step > 0 ? start : last) &&
+         prover.is_less(step > 0 ? last : start, dim);
+}
+
+/// Where more are concatenated, the starts of slices are sums too long to compute with.
+constexpr int64_t kMostUnknownParts = 16;
+
+std::optional<ValueId> slice_of_concat(Rewriter& r, NodeId root) {
+  const auto* op = r.op<Slice>(root);
+  if (op == nullptr) return std::nullopt;
+  const ValueId whole = r.input(root, 0);
+  const auto* concat = r.producer<Concat>(whole);
+  if (concat == nullptr) return std::nullopt;
+  const size_t a = ops::front_axis(concat->axis, op->steps.size());
+  const std::vector<ValueId>& parts = r.node(r.graph().value(whole).producer).inputs;
+  const auto is_unknown = [&](ValueId part) { return !r.type(part).dims[a].as_int(); };
+  if (std::ranges::count_if(parts, is_unknown) > kMostUnknownParts) return std::nullopt;
+
+  const Expr reach = (op->sizes[a] - 1) * op->steps[a];
+  Exprs dims = r.type(whole).dims;
+  Slice inner = *op;
+  Expr& start = inner.starts[a];
+  Prover prover{start};
+  for (const ValueId part : parts) {
+    dims[a] = r.type(part).dims[a];
+    if (r.type(part).dims == dims && lies_within(prover, start, reach, op->steps[a], dims[a])) {
+      return r.add(std::move(inner), {part});
+    }
+    start = start - dims[a];
+    if (range_of(start).hi < -1) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<ValueId> drop_pad(Rewriter& r, NodeId root) {
@@ -183,6 +226,8 @@ constexpr std::array kRules = {
     Rule{"merge_transposes", merge_transposes, "transpose(transpose(x)) -> transpose(x) or x"},
     Rule{"drop_slice", drop_slice, "slice of everything -> x"},
     Rule{"merge_slices", merge_slices, "slice(slice(x)) -> slice(x)"},
+    Rule{"slice_of_concat", slice_of_concat,
+         "slice(concat(x, y)) -> slice(x), if it lies within x"},
     Rule{"drop_broadcast", drop_if_same_type<BroadcastTo>, "broadcast to the dims there are -> x"},
     Rule{"drop_pad", drop_pad, "pad by nothing -> x"},
     Rule{"simplify_concat", simplify_concat,
