@@ -10,6 +10,7 @@
 #include "ops/concat.h"
 #include "ops/conv.h"
 #include "ops/gather.h"
+#include "ops/indexing.h"
 #include "ops/layer_norm.h"
 #include "ops/matmul.h"
 #include "ops/pad.h"
@@ -302,7 +303,19 @@ class Generator {
     for (const ValueId other : values_) {
       if (parts.size() < 3 && dims(other) == dims(x) && rng_.chance(0.7)) parts.push_back(other);
     }
-    try_keep(add(Concat{rng_.range(-rank(x), rank(x) - 1)}, std::move(parts)));
+    const int64_t axis = rng_.range(-rank(x), rank(x) - 1);
+    const auto whole = add(Concat{axis}, parts);
+    try_keep(whole);
+    if (!rng_.chance(0.5)) return;
+    // One part is taken out again, perhaps backwards.
+    const size_t a = front_axis(axis, dims(x).size());
+    const Expr size = dims(x)[a];
+    const Expr start = size * rng_.range(0, static_cast<int64_t>(parts.size()) - 1);
+    const bool backwards = rng_.chance(0.3);
+    Slice op{Exprs(dims(x).size(), integer(0)), dims(x), std::vector<int64_t>(dims(x).size(), 1)};
+    op.starts[a] = backwards ? start + (size - 1) : start;
+    op.steps[a] = backwards ? -1 : 1;
+    try_keep(add(std::move(op), {*whole}));
   }
 
   void slice() {
