@@ -13,8 +13,12 @@
 //   gpu::sync, gpu::warp_sync   barriers of the block and the warp
 //   gpu::shuffle_xor            the 32-bit word of lane (own ^ mask)
 //   gpu::ld, gpu::st            one aligned access of a whole Vec
-//   gpu::f16, bf16              storage types of 16 bits; to_f32, from_f32<T> convert them
-//   gpu::exp, log, ...          the functions of <cmath>, for float and double
+//   gpu::i64, u32, u64          integers
+//   gpu::bits_of                the bits of a float or double, as u32 or u64
+//   gpu::f32_of, f64_of         and back
+//   gpu::f16, bf16              storage types: 16 `bits`
+//   gpu::to_f32, round_to_f16   from f16 and, to nearest even, to it
+//   gpu::exp, log, ...          the functions of <cmath> that gpu_cuda.h lists, float and double
 #pragma once
 
 #if defined(INGOT_GPU_EMULATOR)
