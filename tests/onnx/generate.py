@@ -10,6 +10,7 @@ import pathlib
 import sys
 
 import control_cases
+import microsoft_cases
 import numpy as np
 import onnx
 import onnxruntime
@@ -78,16 +79,34 @@ class Cases:
             model.graph.output.extend(typed.graph.output)
         self.write(name, model, inputs, expected, external)
 
-    def contributed(self, name, node, inputs, constants):
-        """One node of onnxruntime's own domain."""
+    def contributed(self, name, node, inputs, constants, expected=None, opset=17, floats=()):
+        """One node of onnxruntime's own domain; it infers the types of outputs, but for `floats`."""
         graph = helper.make_graph(
             [node], name, [info(key, array) for key, array in inputs.items()],
-            [helper.make_empty_tensor_value_info(output) for output in node.output],
+            [helper.ValueInfoProto(name=output) for output in node.output if output],
             [numpy_helper.from_array(array, key) for key, array in constants.items()])
         for output in graph.output:
-            output.type.tensor_type.elem_type = TensorProto.FLOAT
-        imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-        self.write(name, helper.make_model(graph, opset_imports=imports, ir_version=8), inputs)
+            if output.name in floats:
+                output.type.tensor_type.elem_type = TensorProto.FLOAT
+        imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+        self.write(name, helper.make_model(graph, opset_imports=imports, ir_version=8), inputs, expected)
+
+    def microsoft(self, op_type, inputs, constants=None, expected=None, tag="", outputs=1, results=None,
+                  order=None, floats=(), domain="com.microsoft", base=17, **attrs):
+        """One node of onnxruntime's own domain. Arrays are inputs x0, x1, ... then the constants;
+        `order` says where the node has them; `base` is the opset of the default domain. None is
+        absent, as "" is of `results`."""
+        arrays = [None if a is None else np.asarray(a) for a in [*inputs, *(constants or [])]]
+        names = ["" if a is None else f"x{k}" for k, a in enumerate(arrays)]
+        given = {f"x{k}": a for k, a in enumerate(arrays) if a is not None and k < len(inputs)}
+        fixed = {f"x{k}": a for k, a in enumerate(arrays) if a is not None and k >= len(inputs)}
+        node = helper.make_node(op_type, [names[k] for k in order or range(len(names))],
+                                results or [f"y{k}" for k in range(outputs)], name="node", domain=domain,
+                                **attrs)
+        if expected is not None:
+            expected = [a.astype(np.float32) if a.dtype == np.float64 else a for a in expected]
+        name = f"{op_type}_microsoft" + (f"_{tag}" if tag else "")
+        self.contributed(name, node, given, fixed, expected, base, floats)
 
     def op(self, op_type, opset, inputs, constants=None, expected=None, tag="", outputs=1, **attrs):
         """One node. Arrays are inputs x0, x1, ... then the constants, in order; None is absent."""
@@ -330,7 +349,7 @@ def networks(cases):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add):
+    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add, microsoft_cases.add):
         part(cases)
 
 

@@ -1,5 +1,5 @@
-// tests/onnx/ranks_test.cc: ONNX's own models with inputs of other ranks: each is refused, or gives
-// a graph that verifies.
+// tests/onnx/ranks_test.cc: ONNX's own models and generated ones with inputs of other ranks: each
+// is refused, or gives a graph that verifies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,11 +75,21 @@ std::string with_rank(std::string_view model, int which, int rank) {
   return which < next ? changed : std::string();
 }
 
-TEST(OnnxRanks, AnyRankIsTakenOrRefused) {
-  int taken = 0, refused = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(INGOT_ONNX_DATA) / "node")) {
+/// How many models were taken and refused.
+struct Counts {
+  int taken = 0;
+  int refused = 0;
+};
+
+Counts with_other_ranks(const fs::path& models) {
+  Counts counts;
+  for (const auto& entry : fs::directory_iterator(models)) {
+    if (!entry.is_directory()) continue;
     const auto model = read_text(entry.path() / "model.onnx");
-    ASSERT_TRUE(model) << to_text(model.error());
+    if (!model) {
+      ADD_FAILURE() << to_text(model.error());
+      continue;
+    }
     for (const int rank : {0, 1, 3}) {
       for (int which = 0;; ++which) {
         const std::string bytes = with_rank(*model, which, rank);
@@ -88,18 +98,29 @@ TEST(OnnxRanks, AnyRankIsTakenOrRefused) {
             concat(entry.path().filename().string(), ", input ", which, " of rank ", rank));
         const auto imported = import_model_bytes(std::as_bytes(std::span(bytes)), "test.onnx");
         if (imported) {
-          ++taken;
+          ++counts.taken;
           const Status verified = verify(imported->graph);
           EXPECT_TRUE(verified) << to_text(verified.error());
         } else {
-          ++refused;
+          ++counts.refused;
           EXPECT_NE(imported.error().code, Code::kInternal) << to_text(imported.error());
         }
       }
     }
   }
-  EXPECT_GT(taken, 3000);
-  EXPECT_GT(refused, 1000);
+  return counts;
+}
+
+TEST(OnnxRanks, AnyRankIsTakenOrRefused) {
+  const Counts counts = with_other_ranks(fs::path(INGOT_ONNX_DATA) / "node");
+  EXPECT_GT(counts.taken, 3000);
+  EXPECT_GT(counts.refused, 1000);
+}
+
+TEST(OnnxRanks, OfGeneratedModelsToo) {
+  const Counts counts = with_other_ranks(INGOT_GENERATED_CASES);
+  EXPECT_GT(counts.taken, 300);
+  EXPECT_GT(counts.refused, 300);
 }
 
 }  // namespace

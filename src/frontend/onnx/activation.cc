@@ -1,4 +1,4 @@
-// frontend/onnx/activation.cc: the activations of recurrent cells, by name.
+// frontend/onnx/activation.cc: activations that several operators have, some of them by name.
 #include "frontend/onnx/activation.h"
 
 #include <algorithm>
@@ -22,10 +22,28 @@ constexpr Parameters kActivations[] = {
     {"softplus", false, false, 0, 0},
 };
 
+Expr number(Expr like, double value) {
+  return like.pool().real(value, like.dtype());
+}
+
 }  // namespace
 
+Expr gelu(Expr x) {
+  return number(x, 0.5) * x * (number(x, 1) + erf(x * number(x, 0.7071067811865476)));
+}
+
+Expr gelu_by_tanh(Expr x) {
+  // sqrt(2 / pi) (x + 0.044715 x^3)
+  const Expr inner = number(x, 0.7978845608028654) * (x + number(x, 0.044715) * x * x * x);
+  return number(x, 0.5) * x * (number(x, 1) + tanh(inner));
+}
+
+Expr swish(Expr x, double alpha) {
+  return x * unary(ExprKind::sigmoid, number(x, alpha) * x);
+}
+
 Expr Activation::operator()(Expr x) const {
-  const auto real = [&](double value) { return x.pool().real(value, x.dtype()); };
+  const auto real = [&](double value) { return number(x, value); };
   const Expr zero = real(0), one = real(1);
   if (name == "sigmoid") return unary(ExprKind::sigmoid, x);
   if (name == "tanh") return tanh(x);
@@ -38,6 +56,13 @@ Expr Activation::operator()(Expr x) const {
   if (name == "elu") return select(less(x, zero), real(alpha) * (exp(x) - one), x);
   if (name == "softsign") return x / (one + unary(ExprKind::abs, x));
   return log(one + exp(x));  // softplus
+}
+
+std::optional<Activation> find_activation(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto known = std::ranges::find(kActivations, name, &Parameters::name);
+  if (known == std::end(kActivations)) return std::nullopt;
+  return Activation{std::move(name), known->alpha, known->beta};
 }
 
 Result<std::vector<Activation>> read_activations(OpContext& n, std::vector<std::string> usual) {
@@ -55,16 +80,15 @@ Result<std::vector<Activation>> read_activations(OpContext& n, std::vector<std::
   TRY(const std::vector<double> betas, n.attr_reals("activation_beta"));
   size_t next_alpha = 0, next_beta = 0;
   std::vector<Activation> found;
-  for (std::string& name : names) {
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const auto known = std::ranges::find(kActivations, name, &Parameters::name);
-    if (known == std::end(kActivations)) {
+  for (const std::string& name : names) {
+    auto a = find_activation(name);
+    if (!a) {
       return invalid_model("attribute 'activations': '", to_comment(name), "' is not known");
     }
-    Activation a{std::string(known->name), known->alpha, known->beta};
-    if (known->has_alpha && next_alpha < alphas.size()) a.alpha = alphas[next_alpha++];
-    if (known->has_beta && next_beta < betas.size()) a.beta = betas[next_beta++];
-    found.push_back(std::move(a));
+    const Parameters& known = *std::ranges::find(kActivations, a->name, &Parameters::name);
+    if (known.has_alpha && next_alpha < alphas.size()) a->alpha = alphas[next_alpha++];
+    if (known.has_beta && next_beta < betas.size()) a->beta = betas[next_beta++];
+    found.push_back(*std::move(a));
   }
   return found;
 }

@@ -214,7 +214,8 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
   if (!domain.empty()) {
     const OpRow* row = find_row(concat(domain, ".", node.op_type), *opset);
     if (row != nullptr) return build_row(node, *row, *opset, inputs, attributes, frame);
-    return unsupported("operators of domain '", to_comment(domain), "' are not known");
+    return unsupported("there is no operator '", to_comment(node.op_type), "' of domain '",
+                       to_comment(domain), "' that is known");
   }
   if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
   if (node.op_type == "Loop") return build_loop(node, inputs, attributes, frame);

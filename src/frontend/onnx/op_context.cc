@@ -38,6 +38,23 @@ ValueIds OpContext::all_inputs() const {
   return present;
 }
 
+Result<ValueIds> OpContext::seeing(ValueIds inputs, int64_t opset,
+                                   Result<ValueIds> (*build)(OpContext&)) {
+  std::swap(node_.inputs, inputs);
+  std::swap(node_.opset, opset);
+  auto built = build(*this);
+  node_.inputs = std::move(inputs);
+  node_.opset = opset;
+  return built;
+}
+
+Status OpContext::expect_inputs(std::initializer_list<size_t> needed) const {
+  for (const size_t k : needed) {
+    if (!has(k)) return invalid_model("input ", k, " is missing");
+  }
+  return ok();
+}
+
 Status OpContext::expect_floats(size_t first, size_t end) const {
   for (size_t k = first; k < std::min(end, input_count()); ++k) {
     if (has(k) && !is_float(dtype(in(k)))) {

@@ -50,6 +50,11 @@ class OpContext : public Builder {
   ValueId in(size_t k) const { return has(k) ? node_.inputs[k] : ValueId(); }
   /// Those that are there.
   ValueIds all_inputs() const;
+  const ValueIds& inputs() const { return node_.inputs; }
+  /// What `build` makes of this node's attributes and other inputs, under another opset.
+  Result<ValueIds> seeing(ValueIds inputs, int64_t opset, Result<ValueIds> (*build)(OpContext&));
+  /// Inputs behind optional ones that must be there.
+  Status expect_inputs(std::initializer_list<size_t> needed) const;
   /// The inputs from `first` to before `end` that are there are floats, or floats or integers.
   Status expect_floats(size_t first, size_t end) const;
   Status expect_numbers(size_t first = 0, size_t end = kMaxDim) const;

@@ -3,14 +3,38 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace ingot::onnx {
 namespace {
 
 using Rows = std::span<const OpRow> (*)();
-constexpr Rows kFamilies[] = {
-    elementwise_rows, logic_rows,     reduction_rows, movement_rows, indexing_rows, generator_rows,
-    linear_rows,      window_rows,    norm_rows,      quantize_rows, resize_rows,   select_rows,
-    recurrent_rows,   attention_rows, einsum_rows,    sample_rows,   signal_rows,   loss_rows};
+constexpr Rows kFamilies[] = {elementwise_rows,
+                              logic_rows,
+                              reduction_rows,
+                              movement_rows,
+                              indexing_rows,
+                              generator_rows,
+                              linear_rows,
+                              window_rows,
+                              norm_rows,
+                              quantize_rows,
+                              resize_rows,
+                              select_rows,
+                              recurrent_rows,
+                              attention_rows,
+                              einsum_rows,
+                              sample_rows,
+                              signal_rows,
+                              loss_rows,
+                              microsoft_attention_rows,
+                              microsoft_block_rows,
+                              microsoft_elementwise_rows,
+                              microsoft_linear_rows,
+                              microsoft_norm_rows,
+                              microsoft_other_rows,
+                              microsoft_quantize_rows,
+                              microsoft_refused_rows};
 
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {
@@ -37,6 +61,12 @@ std::optional<int64_t> first_opset(std::string_view op_type) {
   const auto rows = rows_of(op_type);
   if (rows.empty()) return std::nullopt;
   return rows.front().since;
+}
+
+Result<ValueIds> build_as(OpContext& n, std::string_view op_type, int64_t opset, ValueIds inputs) {
+  const OpRow* row = find_row(op_type, opset);
+  CHECK(row != nullptr, op_type);
+  return n.seeing(std::move(inputs), opset, row->build);
 }
 
 Result<ValueId> align_legacy_operand(OpContext& n, ValueId x, ValueId y) {

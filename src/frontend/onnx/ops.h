@@ -15,7 +15,7 @@ inline constexpr size_t kVariadic = std::numeric_limits<size_t>::max();
 
 /// One meaning of an operator: valid from opset `since` until the next row of the same name.
 /// Versions that only widened the allowed types have no row of their own. Operators of other
-/// domains have the domain in front: "com.microsoft.DynamicQuantizeLSTM".
+/// domains have the domain in front: "com.microsoft.Gelu".
 struct OpRow {
   std::string_view op_type;
   int64_t since;
@@ -48,11 +48,27 @@ std::span<const OpRow> einsum_rows();
 std::span<const OpRow> sample_rows();
 std::span<const OpRow> signal_rows();
 std::span<const OpRow> loss_rows();
+/// onnxruntime's own domains.
+std::span<const OpRow> microsoft_attention_rows();
+std::span<const OpRow> microsoft_block_rows();
+std::span<const OpRow> microsoft_elementwise_rows();
+std::span<const OpRow> microsoft_linear_rows();
+std::span<const OpRow> microsoft_norm_rows();
+std::span<const OpRow> microsoft_other_rows();
+std::span<const OpRow> microsoft_quantize_rows();
+std::span<const OpRow> microsoft_refused_rows();
 
 /// One output.
 inline Result<ValueIds> only(Result<ValueId> y) {
   if (!y) return std::move(y.error());
   return ValueIds{*y};
+}
+
+/// What the default domain's operator is at that opset, of this node's attributes and `inputs`.
+Result<ValueIds> build_as(OpContext& n, std::string_view op_type, int64_t opset, ValueIds inputs);
+/// The same of the node's own inputs.
+inline Result<ValueIds> build_as(OpContext& n, std::string_view op_type, int64_t opset) {
+  return build_as(n, op_type, opset, n.inputs());
 }
 
 /// The second of two operands under the one-sided broadcast of opsets below 7: attribute `axis`

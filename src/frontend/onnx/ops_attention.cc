@@ -2,21 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include "frontend/onnx/attention.h"
 #include "frontend/onnx/ops.h"
 
 namespace ingot::onnx {
 namespace {
-
-/// x [B, T, heads * D] as [B, heads, T, D].
-Result<ValueId> split_heads(OpContext& n, ValueId x, int64_t heads) {
-  const auto hidden = n.dim(x, 2).as_int();
-  if (heads < 1 || (hidden && *hidden % heads != 0)) {
-    return invalid_model("expected a number of heads that divides the hidden size, got ", heads);
-  }
-  TRY(const ValueId apart,
-      n.reshape(x, {n.dim(x, 0), n.dim(x, 1), n.integer(heads), floordiv(n.dim(x, 2), heads)}));
-  return n.transpose(apart, {0, 2, 1, 3});
-}
 
 /// What is added to the scores, each broadcast against [B, H, T, S].
 struct Bias {
@@ -72,26 +62,6 @@ Result<ValueId> add_bias(OpContext& n, ValueId scores, const Bias& bias) {
     if (query != 0) e = select(less_equal(p[key], p[query] + bias.past), e, hidden);
     return e;
   });
-}
-
-/// q [B, H, T, D] times k [B, Hk, S, D] transposed (or v [B, Hk, S, Dv] as it is): the queries of a
-/// group share the head of k.
-Result<ValueId> grouped_matmul(OpContext& n, ValueId a, ValueId b) {
-  const Expr heads = n.dim(a, 1), shared = n.dim(b, 1);
-  if (heads == shared) return n.matmul(a, b);
-  const auto all = heads.as_int(), held = shared.as_int();
-  if (!all || !held || *held < 1 || *all % *held != 0) {
-    return invalid_model("expected heads of keys that divide those of queries");
-  }
-  Exprs group = n.dims(a);
-  group[1] = shared;
-  group.insert(group.begin() + 2, n.integer(*all / *held));
-  TRY(const ValueId grouped, n.reshape(a, std::move(group)));
-  Exprs single = n.dims(b);
-  single.insert(single.begin() + 2, n.integer(1));
-  TRY(const ValueId lone, n.reshape(b, std::move(single)));
-  TRY(const ValueId y, n.matmul(grouped, lone));
-  return n.reshape(y, {n.dim(a, 0), heads, n.dim(a, 2), n.dims(b).back()});
 }
 
 /// The stages of the scores that the fourth output may show.
@@ -174,8 +144,7 @@ Result<ValueIds> attention(OpContext& n) {
   TRY(ValueId y, grouped_matmul(n, s.weights, wide[2]));
   TRY(y, n.cast(y, held));
   if (rank == 3) {
-    TRY(y, n.transpose(y, {0, 2, 1, 3}));
-    TRY(y, n.reshape(y, {n.dim(y, 0), n.dim(y, 1), n.dim(y, 2) * n.dim(y, 3)}));
+    TRY(y, merge_heads(n, y));
   }
   TRY(const int64_t mode, n.attr_int("qk_matmul_output_mode", 0));
   if (mode < 0 || mode > 3) {
@@ -208,12 +177,7 @@ Result<ValueIds> rotary_embedding(OpContext& n) {
                          ", got ", turned);
   }
   const int64_t half = turned / 2;
-  ValueIds xs;
-  for (int64_t k = 0; k < 2; ++k) {
-    const Expr start = n.integer(interleaved ? k : k * half);
-    TRY(const ValueId one, n.slice_axis(x, 3, start, n.integer(half), interleaved ? 2 : 1));
-    xs.push_back(one);
-  }
+  ValueIds angles;
   for (const size_t k : {1, 2}) {
     ValueId cache = n.in(k);
     if (n.has(3)) {
@@ -224,34 +188,10 @@ Result<ValueIds> rotary_embedding(OpContext& n) {
       return invalid_model("expected caches with ", half, " angles of each position");
     }
     TRY(cache, n.reshape(cache, {n.dim(cache, 0), n.integer(1), n.dim(cache, 1), n.integer(half)}));
-    xs.push_back(cache);
+    angles.push_back(cache);
   }
-  const DType held = n.dtype(x);
-  TRY(ValueId real,
-      n.map(held, xs, [](std::span<const Expr> p) { return p[2] * p[0] - p[3] * p[1]; }));
-  TRY(ValueId imaginary,
-      n.map(held, xs, [](std::span<const Expr> p) { return p[3] * p[0] + p[2] * p[1]; }));
-  ValueId y;
-  if (interleaved) {
-    Exprs apart = n.dims(real);
-    apart.push_back(n.integer(1));
-    TRY(real, n.reshape(real, apart));
-    TRY(imaginary, n.reshape(imaginary, apart));
-    TRY(y, n.concat({real, imaginary}, 4));
-    apart.pop_back();
-    apart.back() = n.integer(turned);
-    TRY(y, n.reshape(y, std::move(apart)));
-  } else {
-    TRY(y, n.concat({real, imaginary}, 3));
-  }
-  if (turned < *size) {
-    TRY(const ValueId rest, n.slice_axis(x, 3, n.integer(turned), n.integer(*size - turned)));
-    TRY(y, n.concat({y, rest}, 3));
-  }
-  if (dims.size() == 3) {
-    TRY(y, n.transpose(y, {0, 2, 1, 3}));
-  }
-  return only(n.reshape(y, dims));
+  TRY(const ValueId y, rotated(n, x, angles[0], angles[1], interleaved));
+  return only(dims.size() == 3 ? merge_heads(n, y) : y);
 }
 
 constexpr OpRow kRows[] = {

@@ -1,6 +1,7 @@
 // frontend/onnx/ops_elementwise.cc: arithmetic and activation functions, each one expression.
 #include <algorithm>
 
+#include "frontend/onnx/activation.h"
 #include "frontend/onnx/ops.h"
 
 namespace ingot::onnx {
@@ -121,10 +122,8 @@ Result<ValueIds> shrink(OpContext& n) {
   }));
 }
 
-Result<ValueIds> swish(OpContext& n) {
-  return activation(n, {{"alpha", 1.0}}, [](Expr x, const double* v) {
-    return x * unary(ExprKind::sigmoid, real(x, v[0]) * x);
-  });
+Result<ValueIds> swish_row(OpContext& n) {
+  return activation(n, {{"alpha", 1.0}}, [](Expr x, const double* v) { return swish(x, v[0]); });
 }
 
 Result<ValueIds> thresholded_relu(OpContext& n) {
@@ -133,19 +132,12 @@ Result<ValueIds> thresholded_relu(OpContext& n) {
   });
 }
 
-Result<ValueIds> gelu(OpContext& n) {
+Result<ValueIds> gelu_row(OpContext& n) {
   TRY_STATUS(n.expect_floats(0, 1));
   static constexpr std::string_view kForms[] = {"none", "tanh"};
   TRY(const size_t form, n.attr_choice("approximate", kForms, 0));
-  return only(n.map1(n.in(0), [&](Expr x) {
-    const Expr half = real(x, 0.5) * x;
-    if (kForms[form] == "tanh") {
-      // sqrt(2 / pi) (x + 0.044715 x^3). Source: Hendrycks and Gimpel, arXiv 1606.08415.
-      const Expr inner = real(x, 0.7978845608028654) * (x + real(x, 0.044715) * x * x * x);
-      return half * (real(x, 1) + tanh(inner));
-    }
-    return half * (real(x, 1) + erf(x * real(x, 0.7071067811865476)));
-  }));
+  return only(
+      n.map1(n.in(0), [&](Expr x) { return kForms[form] == "tanh" ? gelu_by_tanh(x) : gelu(x); }));
 }
 
 Result<ValueIds> prelu(OpContext& n) {
@@ -276,7 +268,7 @@ constexpr OpRow kRows[] = {
     {"Erf", 9, 1, 1, function<ExprKind::erf>},
     {"Exp", 1, 1, 1, function<ExprKind::exp>},
     {"Floor", 1, 1, 1, function<ExprKind::floor>},
-    {"Gelu", 20, 1, 1, gelu},
+    {"Gelu", 20, 1, 1, gelu_row},
     {"HardSigmoid", 1, 1, 1, hard_sigmoid},
     {"HardSwish", 14, 1, 1,
      one_float<[](Expr x) { return x * clip(x * real(x, 1.0 / 6) + real(x, 0.5), 0, 1); }>},
@@ -311,7 +303,7 @@ constexpr OpRow kRows[] = {
     {"Sub", 1, 2, 2, two_legacy<kSub>},
     {"Sub", 7, 2, 2, two<kSub>},
     {"Sum", 1, 1, kVariadic, fold<kAdd>},
-    {"Swish", 24, 1, 1, swish},
+    {"Swish", 24, 1, 1, swish_row},
     {"Tan", 7, 1, 1, function<ExprKind::tan>},
     {"Tanh", 1, 1, 1, function<ExprKind::tanh>},
     {"ThresholdedRelu", 10, 1, 1, thresholded_relu},

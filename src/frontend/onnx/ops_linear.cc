@@ -2,31 +2,11 @@
 #include <algorithm>
 
 #include "frontend/onnx/ops.h"
+#include "frontend/onnx/products.h"
 #include "frontend/onnx/spatial.h"
 
 namespace ingot::onnx {
 namespace {
-
-/// a [.., M, K] times b [.., K, N], vectors included as NumPy does.
-Result<ValueId> numpy_matmul(OpContext& n, ValueId a, ValueId b) {
-  if (n.rank(a) == 0 || n.rank(b) == 0) {
-    return invalid_model("expected inputs of rank 1 or more");
-  }
-  const bool row = n.rank(a) == 1;
-  const bool column = n.rank(b) == 1;
-  if (row) {
-    TRY(a, n.reshape(a, {n.integer(1), n.dim(a, 0)}));
-  }
-  if (column) {
-    TRY(b, n.reshape(b, {n.dim(b, 0), n.integer(1)}));
-  }
-  TRY(const ValueId y, n.matmul(a, b));
-  if (!row && !column) return y;
-  Exprs dims = n.dims(y);
-  if (column) dims.pop_back();
-  if (row) dims.erase(dims.end() - (column ? 1 : 2));
-  return n.reshape(y, std::move(dims));
-}
 
 Result<ValueIds> matmul(OpContext& n) {
   return only(numpy_matmul(n, n.in(0), n.in(1)));
@@ -237,24 +217,9 @@ Result<ValueIds> conv_transpose(OpContext& n) {
 
 // -- integers: differences from zero points, products in i32 --
 
-/// x - zero as i32; a zero point of one dim lies along `axis` of x.
-Result<ValueId> without_zero(OpContext& n, ValueId x, ValueId zero, int64_t axis) {
-  TRY(const ValueId wide, n.cast(x, DType::i32));
-  if (!zero.valid()) return wide;
-  TRY(ValueId offset, n.cast(zero, DType::i32));
-  if (n.rank(offset) == 1 && axis >= 0 && axis < n.rank(x)) {
-    Exprs dims(static_cast<size_t>(n.rank(x) - axis), n.integer(1));
-    dims[0] = n.dim(offset, 0);
-    TRY(offset, n.reshape(offset, std::move(dims)));
-  }
-  return n.map2(wide, offset, [](Expr a, Expr b) { return a - b; });
-}
-
 Result<ValueIds> matmul_integer(OpContext& n) {
   TRY_STATUS(n.expect_numbers());
-  TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
-  TRY(const ValueId b, without_zero(n, n.in(1), n.in(3), n.rank(n.in(1)) - 1));
-  return only(numpy_matmul(n, a, b));
+  return only(integer_matmul(n, n.in(0), n.in(2), n.in(1), n.in(3)));
 }
 
 Result<ValueIds> conv_integer(OpContext& n) {
@@ -262,14 +227,6 @@ Result<ValueIds> conv_integer(OpContext& n) {
   TRY(const ValueId x, without_zero(n, n.in(0), n.in(2), -1));
   TRY(const ValueId w, without_zero(n, n.in(1), n.in(3), 0));
   return only(convolution(n, x, w, ValueId()));
-}
-
-/// round(acc * scale) + zero, saturated to the type of `zero`.
-Result<ValueId> requantized(OpContext& n, ValueId acc, ValueId scale, ValueId zero) {
-  return n.map(n.dtype(zero), {acc, scale, zero}, [](std::span<const Expr> p) {
-    const Expr scaled = unary(ExprKind::round, cast(p[0], DType::f32) * cast(p[1], DType::f32));
-    return scaled + cast(p[2], DType::f32);
-  });
 }
 
 /// a_scale * b_scale / y_scale.
@@ -281,9 +238,7 @@ Result<ValueId> joint_scale(OpContext& n, ValueId a, ValueId b, ValueId y) {
 
 Result<ValueIds> qlinear_matmul(OpContext& n) {
   TRY_STATUS(n.expect_numbers());
-  TRY(const ValueId a, without_zero(n, n.in(0), n.in(2), n.rank(n.in(0)) - 2));
-  TRY(const ValueId b, without_zero(n, n.in(3), n.in(5), n.rank(n.in(3)) - 1));
-  TRY(const ValueId acc, numpy_matmul(n, a, b));
+  TRY(const ValueId acc, integer_matmul(n, n.in(0), n.in(2), n.in(3), n.in(5)));
   ValueId a_scale = n.in(1);
   if (n.rank(a_scale) == 1 && !n.dim(a_scale, 0).is_int(1)) {
     TRY(a_scale, n.reshape(a_scale, {n.dim(a_scale, 0), n.integer(1)}));

@@ -1,4 +1,5 @@
 // frontend/onnx/ops_norm.cc: normalisation: batch, instance, group, layer, RMS, LRN, Lp.
+#include "frontend/onnx/norm.h"
 #include "frontend/onnx/ops.h"
 
 namespace ingot::onnx {
@@ -6,46 +7,6 @@ namespace {
 
 Expr real(Expr like, double value) {
   return like.pool().real(value, like.dtype());
-}
-
-/// A tensor [C] placed along axis 1 of x.
-Result<ValueId> along_channels(OpContext& n, ValueId c, ValueId x) {
-  if (n.rank(c) != 1) return invalid_model("expected one number per channel, got rank ", n.rank(c));
-  Exprs dims(static_cast<size_t>(n.rank(x) - 1), n.integer(1));
-  dims[0] = n.dim(c, 0);
-  return n.reshape(c, std::move(dims));
-}
-
-struct Moments {
-  ValueId mean;
-  ValueId variance;
-  ValueId centred;
-};
-
-/// Mean and population variance along axes, kept as dims of 1, in the compute type.
-Result<Moments> moments(OpContext& n, ValueId x, const std::vector<int64_t>& axes) {
-  TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
-  Moments m;
-  TRY(m.mean, n.mean(wide, axes, true));
-  TRY(m.centred, n.map2(wide, m.mean, [](Expr e, Expr u) { return e - u; }));
-  TRY(const ValueId square, n.map1(m.centred, [](Expr e) { return e * e; }));
-  TRY(m.variance, n.mean(square, axes, true));
-  return m;
-}
-
-Result<ValueId> scaled(OpContext& n, const Moments& m, double epsilon) {
-  return n.map2(m.centred, m.variance,
-                [&](Expr d, Expr v) { return d / sqrt(v + real(v, epsilon)); });
-}
-
-/// y = x * scale + bias in the type of x, all operands broadcast.
-Result<ValueId> affine(OpContext& n, ValueId x, ValueId scale, ValueId bias, DType held) {
-  ValueIds xs = {x, scale};
-  if (bias.valid()) xs.push_back(bias);
-  return n.map(held, xs, [](std::span<const Expr> p) {
-    const Expr y = p[0] * cast(p[1], p[0].dtype());
-    return p.size() > 2 ? y + cast(p[2], p[0].dtype()) : y;
-  });
 }
 
 /// Inference: y = x s + t with s = scale / sqrt(var + epsilon), t = bias - mean s, per channel.
@@ -152,49 +113,21 @@ Result<ValueIds> group_norm(OpContext& n) {
   return only(n.reshape(y, n.dims(x)));
 }
 
-std::vector<int64_t> axes_from(OpContext& n, ValueId x, int64_t axis) {
-  std::vector<int64_t> axes;
-  for (int64_t a = axis; a < n.rank(x); ++a) axes.push_back(a);
-  return axes;
-}
-
-/// A scale or bias as the layer_norm op wants it: exactly the normalised dims.
-Result<ValueId> normalised_dims(OpContext& n, ValueId factor, ValueId x, int64_t axis) {
-  if (!factor.valid()) return factor;
-  return n.broadcast(factor, Exprs(n.dims(x).begin() + axis, n.dims(x).end()));
-}
-
 Result<ValueIds> layer_norm(OpContext& n) {
   TRY_STATUS(n.expect_floats(0, 3));
-  const ValueId x = n.in(0);
-  TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), -1));
+  TRY(const int64_t axis, n.attr_axis("axis", n.rank(n.in(0)), -1));
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
   n.has_attr("stash_type");
-  TRY(const ValueId scale, normalised_dims(n, n.in(1), x, axis));
-  TRY(const ValueId bias, normalised_dims(n, n.in(2), x, axis));
-  ValueIds inputs = {x, scale};
-  if (bias.valid()) inputs.push_back(bias);
-  TRY(const ValueId y,
-      n.add("layer_norm", {{"axis", axis}, {"epsilon", epsilon}}, std::move(inputs)));
-  if (!n.wants(1) && !n.wants(2)) return ValueIds{y};
-  TRY(const Moments m, moments(n, x, axes_from(n, x, axis)));
-  TRY(const ValueId inverse,
-      n.map1(m.variance, [&](Expr v) { return real(v, 1) / sqrt(v + real(v, epsilon)); }));
-  return ValueIds{y, m.mean, inverse};
+  return layer_normalized(n, n.in(0),
+                          {.scale = n.in(1), .bias = n.in(2), .axis = axis, .epsilon = epsilon});
 }
 
 Result<ValueIds> rms_norm(OpContext& n) {
   TRY_STATUS(n.expect_floats(0, 2));
-  const ValueId x = n.in(0);
-  TRY(const int64_t axis, n.attr_axis("axis", n.rank(x), -1));
+  TRY(const int64_t axis, n.attr_axis("axis", n.rank(n.in(0)), -1));
   TRY(const double epsilon, n.attr_real("epsilon", 1e-5));
   n.has_attr("stash_type");
-  TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
-  TRY(const ValueId square, n.map1(wide, [](Expr e) { return e * e; }));
-  TRY(const ValueId mean, n.mean(square, axes_from(n, x, axis), true));
-  TRY(const ValueId unit,
-      n.map2(wide, mean, [&](Expr e, Expr v) { return e / sqrt(v + real(v, epsilon)); }));
-  return only(affine(n, unit, n.in(1), ValueId(), n.dtype(x)));
+  return rms_normalized(n, n.in(0), {.scale = n.in(1), .axis = axis, .epsilon = epsilon});
 }
 
 Result<ValueIds> mean_variance_norm(OpContext& n) {
@@ -290,10 +223,11 @@ constexpr OpRow kRows[] = {
     {"GroupNormalization", 21, 3, 3, group_norm<false>},
     {"InstanceNormalization", 1, 3, 3, instance_norm},
     {"LRN", 1, 1, 1, local_response_norm},
-    {"LayerNormalization", 17, 2, 3, layer_norm},
+    {"LayerNormalization", 1, 2, 3, layer_norm},  // onnxruntime writes it below its opset, 17
     {"LpNormalization", 1, 1, 1, lp_norm},
     {"MeanVarianceNormalization", 9, 1, 1, mean_variance_norm},
     {"RMSNormalization", 23, 2, 2, rms_norm},
+    {"SimplifiedLayerNormalization", 1, 2, 2, rms_norm},  // onnxruntime's, in the default domain
 };
 
 }  // namespace

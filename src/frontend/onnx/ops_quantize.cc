@@ -1,4 +1,5 @@
 // frontend/onnx/ops_quantize.cc: linear quantisation, per tensor, per axis and per block.
+#include "frontend/onnx/blocks.h"
 #include "frontend/onnx/ops.h"
 #include "frontend/onnx/storage.h"
 
@@ -24,17 +25,7 @@ Result<ValueId> spread_over(OpContext& n, ValueId factor, ValueId x, int64_t blo
   if (n.rank(factor) != rank) {
     return invalid_model("expected a scale of rank ", rank, ", got ", n.rank(factor));
   }
-  Exprs dims = n.dims(factor);
-  const size_t at = static_cast<size_t>(axis);
-  const Expr blocks = dims[at];
-  dims.insert(dims.begin() + axis + 1, n.integer(1));
-  TRY(const ValueId apart, n.reshape(factor, dims));
-  dims[at + 1] = n.integer(block);
-  TRY(const ValueId repeated, n.broadcast(apart, dims));
-  dims.erase(dims.begin() + axis + 1);
-  dims[at] = blocks * block;
-  TRY(const ValueId whole, n.reshape(repeated, std::move(dims)));
-  return n.slice_axis(whole, axis, n.integer(0), n.dim(x, axis));
+  return repeat_blocks(n, factor, axis, block, n.dim(x, axis));
 }
 
 Result<int64_t> block_size(OpContext& n) {

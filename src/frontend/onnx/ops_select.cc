@@ -95,11 +95,10 @@ Result<ValueIds> sorted(OpContext& n, ValueId keys) {
 }
 
 /// Different elements, or slices along an axis: them, where each was first, which each element is,
-/// and how often each occurs. Source: ONNX Unique-11.
-Result<ValueIds> unique(OpContext& n) {
+/// and how often each occurs; sorted, or by where they were first.
+Result<ValueIds> distinct(OpContext& n, bool in_order) {
   TRY_STATUS(n.expect_numbers(0, 1));
   ValueId x = n.in(0);
-  TRY(const bool in_order, n.attr_flag("sorted", true));
   int64_t axis = 0;
   ValueId keys;
   if (n.has_attr("axis")) {
@@ -153,10 +152,22 @@ Result<ValueIds> unique(OpContext& n) {
   return ValueIds{y, indices, inverse, counts};
 }
 
+/// Source: ONNX Unique-11.
+Result<ValueIds> unique(OpContext& n) {
+  TRY(const bool in_order, n.attr_flag("sorted", true));
+  return distinct(n, in_order);
+}
+
+/// onnxruntime's own, of a list: elements, which each is, counts.
+Result<ValueIds> unique_by_first(OpContext& n) {
+  TRY(const ValueIds found, distinct(n, false));
+  return ValueIds{found[0], found[2], found[3]};
+}
+
 constexpr OpRow kRows[] = {
     {"Compress", 9, 2, 2, compress}, {"NonMaxSuppression", 10, 2, 5, non_max_suppression},
     {"TopK", 1, 1, 1, top_k_1},      {"TopK", 10, 2, 2, top_k_10},
-    {"Unique", 11, 1, 1, unique},
+    {"Unique", 11, 1, 1, unique},    {"com.microsoft.Unique", 1, 1, 1, unique_by_first},
 };
 
 }  // namespace

@@ -265,10 +265,54 @@ Result<ValueIds> mel_weights(OpContext& n) {
   }));
 }
 
+// -- onnxruntime's own transforms of real signals, over the last dim --
+
+Status expect_one_sided(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
+  TRY(const bool one_sided, n.attr_flag("onesided", true));
+  TRY(const bool normalized, n.attr_flag("normalized", false));
+  TRY(const int64_t dims, n.attr_int("signal_ndim", 1));
+  if (!one_sided || normalized || dims != 1) {
+    return unsupported("transforms but one-sided ones of one dim, without a factor");
+  }
+  return ok();
+}
+
+Result<ValueIds> rfft(OpContext& n) {
+  TRY_STATUS(expect_one_sided(n));
+  const ValueId x = n.in(0);
+  if (n.rank(x) < 1) return invalid_model("expected a signal, got a scalar");
+  const Expr length = n.dim(x, n.rank(x) - 1);
+  TRY(const ValueId rows, n.reshape(x, {n.count(n.dims(x), 0, n.rank(x) - 1), length}));
+  TRY(const Complex y, transformed(n, {rows, {}}, {length, floordiv(length, 2) + 1}));
+  TRY(const ValueId pairs, joined(n, y));
+  Exprs dims(n.dims(x).begin(), n.dims(x).end() - 1);
+  dims.insert(dims.end(), {n.dim(pairs, 1), n.integer(2)});
+  return only(n.reshape(pairs, std::move(dims)));
+}
+
+/// As many numbers as an even signal of that spectrum has.
+Result<ValueIds> irfft(OpContext& n) {
+  TRY_STATUS(expect_one_sided(n));
+  const ValueId x = n.in(0);
+  if (n.rank(x) < 2) return invalid_model("expected a spectrum, got rank ", n.rank(x));
+  Exprs dims(n.dims(x).begin(), n.dims(x).end() - 1);
+  const Expr bins = dims.back();
+  TRY(const ValueId rows,
+      n.reshape(x, {n.count(dims, 0, n.rank(x) - 2), bins, n.dim(x, n.rank(x) - 1)}));
+  TRY(const Complex parts, parts_of(n, rows));
+  if (!parts.im.valid()) return invalid_model("expected complex numbers: a last dim of 2");
+  TRY(const ValueId y, real_signal(n, parts, (bins - 1) * 2));
+  dims.back() = (bins - 1) * 2;
+  return only(n.reshape(y, std::move(dims)));
+}
+
 constexpr OpRow kRows[] = {
     {"DFT", 17, 1, 3, dft},
     {"MelWeightMatrix", 17, 5, 5, mel_weights},
     {"STFT", 17, 2, 4, stft},
+    {"com.microsoft.Irfft", 1, 1, 1, irfft},
+    {"com.microsoft.Rfft", 1, 1, 1, rfft},
 };
 
 }  // namespace

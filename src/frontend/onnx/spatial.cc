@@ -122,6 +122,19 @@ Result<ValueId> channels_first(OpContext& n, ValueId x) {
   return n.transpose(x, std::move(order));
 }
 
+Result<ValueIds> with_channels_last(OpContext& n, ValueIds inputs,
+                                    std::initializer_list<size_t> which,
+                                    Result<ValueIds> (*build)(OpContext&)) {
+  for (const size_t k : which) {
+    if (k >= inputs.size() || !inputs[k].valid()) continue;
+    if (n.rank(inputs[k]) < 3) return invalid_model("expected inputs of rank 3 or more");
+    TRY(inputs[k], channels_first(n, inputs[k]));
+  }
+  TRY(const ValueIds ys, n.seeing(std::move(inputs), n.opset(), build));
+  TRY(const ValueId y, channels_last(n, ys[0]));
+  return ValueIds{y};
+}
+
 Result<ValueId> pad_open(OpContext& n, ValueId x, const Spatial& s, double value) {
   if (s.open_begin.empty()) return x;
   Exprs begin = s.open_begin;

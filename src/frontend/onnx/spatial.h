@@ -31,6 +31,12 @@ Result<Spatial> read_spatial(OpContext& n, ValueId x, std::vector<int64_t> kerne
 Result<ValueId> channels_last(OpContext& n, ValueId x);
 Result<ValueId> channels_first(OpContext& n, ValueId x);
 
+/// What `build` gives of `inputs` whose channels become first ones, where `which` says so; channels
+/// last again.
+Result<ValueIds> with_channels_last(OpContext& n, ValueIds inputs,
+                                    std::initializer_list<size_t> which,
+                                    Result<ValueIds> (*build)(OpContext&));
+
 /// x [N, spatial.., C] with the run-time padding of `s` made explicit, filled with `value`.
 Result<ValueId> pad_open(OpContext& n, ValueId x, const Spatial& s, double value);
 

@@ -1,0 +1,176 @@
+// frontend/onnx/ops_microsoft_blocks.cc: products with weights of a few bits, quantized in blocks.
+#include "frontend/onnx/blocks.h"
+#include "frontend/onnx/ops.h"
+#include "frontend/onnx/products.h"
+
+namespace ingot::onnx {
+namespace {
+
+Result<int64_t> read_bits(OpContext& n) {
+  TRY(const int64_t bits, n.attr_int("bits", 4));
+  if (bits != 2 && bits != 4 && bits != 8) return unsupported("numbers of ", bits, " bits");
+  return bits;
+}
+
+/// Where numbers of bytes have no zero point of their own, it is in the middle.
+double middle(int64_t bits) {
+  return static_cast<double>(1 << (bits - 1));
+}
+
+/// (q - zero) * scale in the type of the scale; the zero point may be absent.
+Result<ValueId> dequantized(OpContext& n, ValueId q, ValueId scale, ValueId zero, double usual) {
+  ValueIds xs = {q, scale};
+  if (zero.valid()) xs.push_back(zero);
+  return n.map(n.dtype(scale), xs, [&](std::span<const Expr> p) {
+    const auto wide = [](Expr e) { return ingot::cast(e, DType::f32); };
+    const Expr centre = p.size() > 2 ? wide(p[2]) : n.number(DType::f32, usual);
+    return (wide(p[0]) - centre) * wide(p[1]);
+  });
+}
+
+/// The sizes that MatMulNBits speaks of.
+struct Weights {
+  int64_t columns;  // N
+  int64_t rows;     // K
+  int64_t bits;
+  int64_t block;  // rows that share a scale
+
+  int64_t blocks() const { return (rows + block - 1) / block; }
+};
+
+Result<Weights> read_weights(OpContext& n) {
+  Weights w;
+  TRY(w.rows, n.attr_int("K"));
+  TRY(w.columns, n.attr_int("N"));
+  TRY(w.block, n.attr_int("block_size"));
+  TRY(w.bits, read_bits(n));
+  for (const int64_t size : {w.rows, w.columns, w.block}) {
+    if (size < 1 || size > kMaxDim) return invalid_model("expected sizes of 1 or more, got ", size);
+  }
+  if (w.block % 8 != 0) return invalid_model("attribute 'block_size': got ", w.block);
+  TRY(const int64_t packing, n.attr_int("weight_prepacked", 0));
+  if (packing != 0) return unsupported("weights packed for a kernel");
+  n.has_attr("accuracy_level");  // the least that is wanted of sums
+  return w;
+}
+
+/// Zero points [N, blocks], packed like the weights or not at all.
+Result<ValueId> zero_points(OpContext& n, ValueId zero, const Weights& w) {
+  if (!zero.valid()) return zero;
+  const Expr columns = n.integer(w.columns), blocks = n.integer(w.blocks());
+  if (n.dtype(zero) != DType::u8) return n.reshape(zero, {columns, blocks});
+  const int64_t bytes = (w.blocks() * w.bits + 7) / 8;
+  TRY(const ValueId packed, n.reshape(zero, {columns, n.integer(bytes)}));
+  TRY(const ValueId apart, unpack_bits(n, packed, w.bits));
+  return n.slice_axis(apart, 1, n.integer(0), blocks);
+}
+
+/// Scales or zero points [N, blocks] as [N, K]: those of the row's block, or of the group that an
+/// input names for it.
+Result<ValueId> for_each_row(OpContext& n, ValueId x, ValueId group, const Weights& w) {
+  if (!x.valid()) return x;
+  if (!group.valid()) return repeat_blocks(n, x, 1, w.block, n.integer(w.rows));
+  TRY(const ValueId wide, n.cast(group, DType::i64));
+  TRY(const ValueId list, n.slice_axis(wide, 0, n.integer(0), n.integer(w.rows)));
+  return n.gather(x, list, 1);
+}
+
+/// Inputs: a [.., K], packed weights [N, blocks, bytes], scales, zero points, groups, bias.
+Result<ValueIds> matmul_n_bits(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
+  TRY(const Weights w, read_weights(n));
+  if (n.dtype(n.in(1)) != DType::u8) return invalid_model("expected weights in bytes");
+  // onnxruntime's kernels leave the zero points out then.
+  if (n.has(3) && n.has(4)) return unsupported("zero points beside an input g_idx");
+  for (const Expr dim : n.dims(n.in(1))) {
+    if (dim.is_int(0)) return unsupported("weights that are left out");
+  }
+  const Expr columns = n.integer(w.columns), blocks = n.integer(w.blocks());
+  TRY(const ValueId packed,
+      n.reshape(n.in(1), {columns, n.integer(w.blocks() * w.block * w.bits / 8)}));
+  TRY(const ValueId padded, unpack_bits(n, packed, w.bits));
+  TRY(const ValueId q, n.slice_axis(padded, 1, n.integer(0), n.integer(w.rows)));
+  TRY(ValueId scale, n.reshape(n.in(2), {columns, blocks}));
+  TRY(ValueId zero, zero_points(n, n.in(3), w));
+  TRY(scale, for_each_row(n, scale, n.in(4), w));
+  TRY(zero, for_each_row(n, zero, {}, w));
+  TRY(const ValueId weights, dequantized(n, q, scale, zero, middle(w.bits)));
+  TRY(const ValueId turned, n.transpose(weights, {1, 0}));
+  TRY(const ValueId y, numpy_matmul(n, n.in(0), turned));
+  if (!n.has(5)) return ValueIds{y};
+  return only(n.map2(y, n.in(5), [](Expr e, Expr b) { return e + b; }));
+}
+
+/// The axes of GatherBlockQuantized before and after the gather, which puts dims of indices for
+/// one.
+struct GatherForm {
+  int64_t gathered;
+  int64_t quantized;
+  int64_t block;
+};
+
+/// y with zeros where the index is out of range.
+Result<ValueId> only_inside(OpContext& n, ValueId y, ValueId indices, Expr dim, int64_t axis) {
+  Exprs dims = n.dims(indices);
+  dims.resize(static_cast<size_t>(n.rank(y) - axis), n.integer(1));
+  TRY(const ValueId spread, n.reshape(indices, std::move(dims)));
+  return n.map(n.dtype(y), {y, spread}, [&](std::span<const Expr> p) {
+    const Expr inside = logical_and(less_equal(-dim, p[1]), less(p[1], dim));
+    return select(inside, p[0], n.number(p[0].dtype(), 0));
+  });
+}
+
+/// Rows are taken first, and what was taken is made real: data [..] of bytes that are packed along
+/// the last dim, or of 4 bits as they are.
+Result<ValueIds> gather_blocks(OpContext& n) {
+  const ValueId data = n.in(0);
+  const bool packed = n.dtype(data) == DType::u8;
+  if (!packed && !is_int(n.dtype(data))) return unsupported("data of ", n.dtype(data));
+  const int64_t rank = n.rank(data);
+  GatherForm form;
+  TRY(form.gathered, n.attr_axis("gather_axis", rank, 0));
+  TRY(form.quantized, n.attr_axis("quantize_axis", rank, 1));
+  TRY(form.block, n.attr_int("block_size", 128));
+  TRY(const int64_t bits, read_bits(n));
+  if (form.block < 1 || form.block > kMaxDim)
+    return invalid_model("attribute 'block_size': got ", form.block);
+  if (form.gathered == form.quantized) return unsupported("a gather along the axis of the blocks");
+  if (n.rank(n.in(2)) != rank) return invalid_model("expected scales of rank ", rank);
+  const Expr dim = n.dim(data, form.gathered);
+  TRY(const ValueId indices, n.cast(n.in(1), DType::i64));
+  TRY(ValueId q, n.gather(data, indices, form.gathered));
+  TRY(ValueId scale, n.gather(n.in(2), indices, form.gathered));
+  ValueId zero = n.in(3);
+  if (zero.valid()) {
+    TRY(zero, n.gather(zero, indices, form.gathered));
+  }
+  if (packed) {
+    TRY(q, unpack_bits(n, q, bits));
+    if (zero.valid()) {
+      TRY(zero, unpack_bits(n, zero, bits));
+    }
+  }
+  const int64_t grown = n.rank(indices) - 1;
+  const int64_t axis = form.quantized > form.gathered ? form.quantized + grown : form.quantized;
+  const Expr blocks = n.dim(scale, axis), length = n.dim(q, axis);
+  if (zero.valid()) {
+    TRY(zero, n.slice_axis(zero, axis, n.integer(0), blocks));
+    TRY(zero, repeat_blocks(n, zero, axis, form.block, length));
+  }
+  TRY(scale, repeat_blocks(n, scale, axis, form.block, length));
+  TRY(const ValueId y, dequantized(n, q, scale, zero, packed ? middle(bits) : 0));
+  return only(only_inside(n, y, indices, dim, form.gathered));
+}
+
+constexpr OpRow kRows[] = {
+    {"com.microsoft.GatherBlockQuantized", 1, 3, 4, gather_blocks},
+    {"com.microsoft.MatMulNBits", 1, 3, 6, matmul_n_bits},
+};
+
+}  // namespace
+
+std::span<const OpRow> microsoft_block_rows() {
+  return kRows;
+}
+
+}  // namespace ingot::onnx
