@@ -180,11 +180,13 @@ std::string CpuExprWriter::first_lane(Expr offset) {
 }
 
 std::optional<Expr> CpuExprWriter::lane_stride(Expr offset) {
-  if (!depends_on(offset, vector_var_)) return pool_.integer(0);
   // Lanes may also depend on the variable through a load or a local, which no stride describes.
   bool by_data = false;
-  for_each(offset, [&](Expr e) { by_data |= e.kind() == ExprKind::load && is_vector(e); });
+  for_each(offset, [&](Expr e) {
+    by_data |= (e.kind() == ExprKind::load || e.kind() == ExprKind::local) && is_vector(e);
+  });
   if (by_data) return std::nullopt;
+  if (!depends_on(offset, vector_var_)) return pool_.integer(0);
   if (auto stride = stride_of(offset, vector_var_); stride && !is_vector(*stride)) return stride;
   // Because a block of lanes starts at a multiple of W, which divides 16, a division by a multiple
   // of 16 gives the same in all lanes.

@@ -29,6 +29,10 @@ def info(name, array, dims=None):
     return helper.make_tensor_value_info(name, kind, array.shape if dims is None else dims)
 
 
+def all_typed(model):
+    return all(output.type.tensor_type.elem_type for output in model.graph.output)
+
+
 class Cases:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -68,15 +72,15 @@ class Cases:
              else helper.make_empty_tensor_value_info(output) for output in outputs],
             [numpy_helper.from_array(array, key) for key, array in constants.items()])
         imports = [helper.make_opsetid("", opset)]
-        if functions:
-            imports.append(helper.make_opsetid("local", 1))
+        imports += [helper.make_opsetid(d, 1) for d in sorted({node.domain for node in nodes} - {""})]
         model = helper.make_model(graph, opset_imports=imports, functions=list(functions),
                                   ir_version=ir_version)
         if expected is None:
-            # onnxruntime wants typed outputs: inference knows them, strictly.
+            # onnxruntime wants typed outputs: inference knows them, strictly, but for its own operators'.
             typed = onnx.shape_inference.infer_shapes(model, data_prop=True)
             del model.graph.output[:]
-            model.graph.output.extend(typed.graph.output)
+            model.graph.output.extend(typed.graph.output if all_typed(typed) else
+                                      [helper.ValueInfoProto(name=output) for output in outputs])
         self.write(name, model, inputs, expected, external)
 
     def contributed(self, name, node, inputs, constants, expected=None, opset=17, floats=()):

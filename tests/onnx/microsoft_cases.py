@@ -50,7 +50,8 @@ def softmax(x, axes):
 
 
 def activations(cases):
-    x, bias = normal(2, 3, 7) * 2, normal(7)
+    # Not so far below zero that only the rounding of erf and tanh is left.
+    x, bias = np.maximum(normal(2, 3, 7) * 2, -2), np.maximum(normal(7), -0.5)
     cases.microsoft("Gelu", [x])
     cases.microsoft("QuickGelu", [x])
     cases.microsoft("QuickGelu", [x], tag="alpha", alpha=0.8)
@@ -511,7 +512,59 @@ def others(cases):
         cases.microsoft("NGramRepeatBlock", [ids, normal(2, 7)], tag=str(size), ngram_size=size)
 
 
+def of_domain(op_type, inputs, outputs, **attrs):
+    return helper.make_node(op_type, inputs, outputs, domain="com.microsoft", **attrs)
+
+
+def networks(cases):
+    """Small models of symbolic dims, as scripts for transformers write them."""
+    node = helper.make_node
+    heads, groups, size, width = 4, 2, 16, 24
+    # A step of a decoder: lengths follow from the mask of all tokens so far.
+    step = [node("Shape", ["mask"], ["shape"]), node("Gather", ["shape", "one"], ["keys"]),
+            node("Cast", ["keys"], ["total"], to=6), node("ReduceSum", ["mask", "ones"], ["counts"], keepdims=0),
+            node("Sub", ["counts", "one"], ["last64"]), node("Cast", ["last64"], ["last"], to=6),
+            node("SimplifiedLayerNormalization", ["x", "g1"], ["n1"], epsilon=1e-5),
+            node("MatMul", ["n1", "wqkv"], ["qkv"]),
+            of_domain("GroupQueryAttention", ["qkv", "", "", "pk", "pv", "last", "total", "cos", "sin"],
+                      ["a", "k", "v"], num_heads=heads, kv_num_heads=groups, do_rotary=1),
+            node("MatMul", ["a", "wo"], ["o"]),
+            of_domain("SkipSimplifiedLayerNormalization", ["x", "o", "g2"], ["n2", "", "", "r"], epsilon=1e-5),
+            of_domain("MatMulNBits", ["n2", "wn", "sn"], ["up"], K=width, N=width, block_size=16),
+            of_domain("QuickGelu", ["up"], ["g"], alpha=1.0), node("Add", ["g", "r"], ["y"])]
+    weights = {"one": ints(1).reshape(()), "ones": ints(1), "g1": normal(width), "g2": normal(width),
+               "wqkv": normal(width, (heads + 2 * groups) * size) * 0.3, "wo": normal(heads * size, width) * 0.3,
+               "cos": normal(32, size // 2), "sin": normal(32, size // 2), "wn": u8(width, 2, 8),
+               "sn": np.abs(normal(width, 2)) * 0.02}
+    dims = {"x": ["batch", "seq", width], "mask": ["batch", "total"], "pk": ["batch", groups, "past", size],
+            "pv": ["batch", groups, "past", size]}
+    for tag, steps, past, mask in (("prompt", 5, 0, [[1] * 5] * 2), ("step", 1, 4, [[1] * 5, [1, 1, 1, 0, 0]])):
+        cases.graph(f"microsoft_decoder_{tag}", step,
+                    {"x": normal(2, steps, width), "mask": np.array(mask, np.int64),
+                     "pk": normal(2, groups, past, size), "pv": normal(2, groups, past, size)},
+                    weights, dims=dims, outputs=("y", "k", "v"))
+    encoder = [of_domain("EmbedLayerNormalization", ["ids", "kinds", "wt", "pt", "st", "g1", "b1", "mask"],
+                         ["x", "counts"]),
+               of_domain("Attention", ["x", "wqkv", "bqkv", "counts"], ["a"], num_heads=heads),
+               node("MatMul", ["a", "wo"], ["o"]),
+               of_domain("SkipLayerNormalization", ["o", "x", "g2", "b2", "bo"], ["r"]),
+               of_domain("FusedMatMul", ["r", "w1"], ["u"], alpha=0.5, transB=1),
+               of_domain("BiasGelu", ["u", "bu"], ["f"]), node("MatMul", ["f", "w2"], ["d"]),
+               of_domain("SkipLayerNormalization", ["d", "r", "g2", "b2"], ["y"])]
+    weights = {"wt": normal(50, width), "pt": normal(16, width), "st": normal(2, width), "g1": normal(width),
+               "b1": normal(width), "wqkv": normal(width, 3 * width) * 0.3, "bqkv": normal(3 * width),
+               "wo": normal(width, width) * 0.3, "g2": normal(width), "b2": normal(width), "bo": normal(width),
+               "w1": normal(40, width), "bu": normal(40), "w2": normal(40, width) * 0.3}
+    mask = np.ones((2, 7), np.int32)
+    mask[1, 5:] = 0
+    rows = ["batch", "seq"]
+    cases.graph("microsoft_encoder", encoder,
+                {"ids": RNG.integers(0, 50, (2, 7)).astype(np.int32),
+                 "kinds": RNG.integers(0, 2, (2, 7)).astype(np.int32), "mask": mask},
+                weights, dims={"ids": rows, "kinds": rows, "mask": rows})
+
+
 def add(cases):
     for family in (activations, norms, products, convolutions, attention, multi_head, group_query, rotary,
-                   quantized, quantized_products, blocks, others):
+                   quantized, quantized_products, blocks, others, networks):
         family(cases)
