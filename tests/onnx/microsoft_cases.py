@@ -463,6 +463,12 @@ def blocks(cases):
     groups = RNG.integers(0, 4, 64).astype(np.int32)
     cases.microsoft(name, [a], [packed, scales, None, groups], tag="groups", **attrs)
 
+    for kind in (0, 1):
+        for rows, columns, block in ((32, 5, 16), (33, 3, 32), (20, 7, 64)):
+            cases.microsoft("MatMulBnb4", [normal(2, 3, rows)],
+                            [u8((rows * columns + 1) // 2), np.abs(normal(-(-rows * columns // block)))],
+                            tag=f"{kind}_{rows}", K=rows, N=columns, block_size=block, quant_type=kind)
+
     name = "GatherBlockQuantized"
     for bits in (4, 8, 2):
         table, scales = u8(9, 48 * bits // 8), np.abs(normal(9, 3)) * 0.1
@@ -472,6 +478,21 @@ def blocks(cases):
         cases.microsoft(name, [ids], [table, scales], tag=f"{bits}", order=[1, 0, 2], **attrs)
         cases.microsoft(name, [ids.astype(np.int32)], [table, scales, zeros], tag=f"{bits}_zeros",
                         order=[1, 0, 2, 3], **attrs)
+
+
+def halves(cases):
+    def half(*dims):
+        return normal(*dims).astype(np.float16)
+
+    x, skip = half(2, 3, 11), half(2, 3, 11)
+    cases.microsoft("SkipLayerNormalization", [x, skip], [half(11), half(11), half(11)], tag="half")
+    cases.microsoft("SkipSimplifiedLayerNormalization", [x, skip], [half(11)], tag="half",
+                    results=["y", "", "", "s"])
+    cases.microsoft("MatMulNBits", [half(2, 3, 40)], [u8(5, 2, 16), half(5, 2)], tag="half", K=40, N=5,
+                    block_size=32)
+    q, k, v = half(2, 1, 64), half(2, 1, 32), half(2, 1, 32)
+    cases.microsoft("GroupQueryAttention", [q, k, v, half(2, 2, 6, 16), half(2, 2, 6, 16), ints32(6, 3)],
+                    [ints32(7).reshape(())], tag="half", outputs=3, num_heads=4, kv_num_heads=2)
 
 
 def others(cases):
@@ -566,5 +587,5 @@ def networks(cases):
 
 def add(cases):
     for family in (activations, norms, products, convolutions, attention, multi_head, group_query, rotary,
-                   quantized, quantized_products, blocks, others, networks):
+                   quantized, quantized_products, blocks, halves, others, networks):
         family(cases)

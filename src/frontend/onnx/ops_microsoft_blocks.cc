@@ -1,4 +1,6 @@
 // frontend/onnx/ops_microsoft_blocks.cc: products with weights of a few bits, quantized in blocks.
+#include <array>
+
 #include "frontend/onnx/blocks.h"
 #include "frontend/onnx/ops.h"
 #include "frontend/onnx/products.h"
@@ -101,6 +103,72 @@ Result<ValueIds> matmul_n_bits(OpContext& n) {
   return only(n.map2(y, n.in(5), [](Expr e, Expr b) { return e + b; }));
 }
 
+// -- 4-bit floats: numbers of a table, with the largest magnitude of each block --
+
+/// The fourth bit is a sign. Source: bitsandbytes.
+constexpr std::array kFloats = {0.0, 1.0 / 192, 2.0 / 3, 1.0, 1.0 / 3, 0.5, 1.0 / 6, 0.25};
+/// Quantiles of a normal distribution. Source: Dettmers et al., arXiv 2305.14314, appendix E.
+constexpr std::array kQuantiles = {-1.0,
+                                   -0.6961928009986877,
+                                   -0.5250730514526367,
+                                   -0.39491748809814453,
+                                   -0.28444138169288635,
+                                   -0.18477343022823334,
+                                   -0.09105003625154495,
+                                   0.0,
+                                   0.07958029955625534,
+                                   0.16093020141124725,
+                                   0.24611230194568634,
+                                   0.33791524171829224,
+                                   0.44070982933044434,
+                                   0.5626170039176941,
+                                   0.7229568362236023,
+                                   1.0};
+
+/// The 16 numbers as f32 [16].
+Result<ValueId> table_of(OpContext& n, bool quantiles) {
+  ValueIds entries;
+  for (size_t k = 0; k < kQuantiles.size(); ++k) {
+    const double real = k < kFloats.size() ? kFloats[k] : -kFloats[k - kFloats.size()];
+    TRY(const ValueId entry, n.fill(DType::f32, quantiles ? kQuantiles[k] : real, {n.integer(1)}));
+    entries.push_back(entry);
+  }
+  return n.concat(std::move(entries), 0);
+}
+
+/// Inputs: a [.., K], weights [N, K] as one list with the first of two in the high bits, and the
+/// magnitudes of its blocks.
+Result<ValueIds> matmul_bnb4(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 1));
+  TRY(const int64_t rows, n.attr_int("K"));
+  TRY(const int64_t columns, n.attr_int("N"));
+  TRY(const int64_t block, n.attr_int("block_size"));
+  TRY(const int64_t kind, n.attr_int("quant_type"));
+  TRY(const bool turns, n.attr_flag("transB", true));
+  n.has_attr("training_mode");
+  for (const int64_t size : {rows, columns, block}) {
+    if (size < 1 || size > kMaxDim) return invalid_model("expected sizes of 1 or more, got ", size);
+  }
+  if (kind != 0 && kind != 1) return unsupported("a table of numbers of kind ", kind);
+  if (!turns) return unsupported("products of training");
+  if (n.dtype(n.in(1)) != DType::u8) return invalid_model("expected weights in bytes");
+  const Expr count = n.integer(columns) * rows, bytes = ceildiv(count, 2);
+  TRY(const ValueId packed, n.reshape(n.in(1), {bytes, n.integer(1)}));
+  TRY(const ValueId low_first, unpack_bits(n, packed, 4));
+  TRY(const ValueId pairs, n.slice_axis(low_first, 1, n.integer(1), n.integer(2), -1));
+  TRY(const ValueId list, n.reshape(pairs, {bytes * 2}));
+  TRY(const ValueId cut, n.slice_axis(list, 0, n.integer(0), count));
+  TRY(const ValueId q, n.cast(cut, DType::i64));
+  TRY(const ValueId table, table_of(n, kind == 1));
+  TRY(const ValueId unit, n.gather(table, q, 0));
+  TRY(const ValueId blocks, n.reshape(n.in(2), {ceildiv(count, block)}));
+  TRY(const ValueId magnitude, repeat_blocks(n, blocks, 0, block, count));
+  TRY(const ValueId flat, dequantized(n, unit, magnitude, {}, 0));
+  TRY(const ValueId weights, n.reshape(flat, {n.integer(columns), n.integer(rows)}));
+  TRY(const ValueId turned, n.transpose(weights, {1, 0}));
+  return only(numpy_matmul(n, n.in(0), turned));
+}
+
 /// The axes of GatherBlockQuantized before and after the gather, which puts dims of indices for
 /// one.
 struct GatherForm {
@@ -164,6 +232,7 @@ Result<ValueIds> gather_blocks(OpContext& n) {
 
 constexpr OpRow kRows[] = {
     {"com.microsoft.GatherBlockQuantized", 1, 3, 4, gather_blocks},
+    {"com.microsoft.MatMulBnb4", 1, 3, 3, matmul_bnb4},
     {"com.microsoft.MatMulNBits", 1, 3, 6, matmul_n_bits},
 };
 
