@@ -5,6 +5,8 @@ onnxruntime and the fp64 interpreter; rewritten by the tools that people use; an
     INGOT=PROGRAM models_test.py NAME
 """
 
+import contextlib
+import io
 import os
 import pathlib
 import shutil
@@ -63,7 +65,8 @@ class ModelTest(unittest.TestCase):
     def rewritten(self, rewrite, path):
         """The model that a tool makes; none where it is one that was made before."""
         model = self.folder / f"{path.stem}_{rewrite.__name__}.onnx"
-        rewrite(path, model)
+        with contextlib.redirect_stdout(io.StringIO()):  # some print what they see
+            rewrite(path, model)
         graph = onnx.load(model).graph.SerializeToString(deterministic=True)
         if graph in self.seen:
             return None

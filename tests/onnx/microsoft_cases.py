@@ -585,6 +585,19 @@ def networks(cases):
                 weights, dims={"ids": rows, "kinds": rows, "mask": rows})
 
 
+    # Masks and biases over as many keys as a name says that is not the sum of the others.
+    attention = [of_domain("MultiHeadAttention", ["q", "k", "v", "", "mask", "bias", "pk", "pv"], ["y", "nk", "nv"],
+                           num_heads=2, unidirectional=1)]
+    mask = np.ones((2, 5), np.int32)
+    mask[1, 0] = 0
+    cases.graph("microsoft_masked", attention,
+                {"q": normal(2, 3, 8), "k": normal(2, 3, 8), "v": normal(2, 3, 8), "mask": mask,
+                 "bias": normal(2, 2, 3, 5), "pk": normal(2, 2, 2, 4), "pv": normal(2, 2, 2, 4)},
+                dims={**{name: ["batch", "seq", 8] for name in "qkv"}, "mask": ["batch", "total"],
+                      "bias": ["batch", 2, "seq", "total"], "pk": ["batch", 2, "past", 4],
+                      "pv": ["batch", 2, "past", 4]}, outputs=("y", "nk", "nv"))
+
+
 def add(cases):
     for family in (activations, norms, products, convolutions, attention, multi_head, group_query, rotary,
                    quantized, quantized_products, blocks, halves, others, networks):

@@ -28,7 +28,7 @@ enum : size_t {
   kQueryLengths,
 };
 
-/// What the standard knows of and is not said here.
+/// What the operator may do besides, and does not here.
 Status refuse_variants(OpContext& n) {
   if (n.has(kKeyScale) || n.has(kValueScale)) return unsupported("quantized keys and values");
   for (const std::string_view name : {"k_quant_type", "v_quant_type"}) {
