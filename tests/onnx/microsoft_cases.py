@@ -166,7 +166,8 @@ def products(cases):
     for name, attrs in (("Relu", {}), ("LeakyRelu", {"activation_alpha": 0.2}), ("Tanh", {}),
                         ("Sigmoid", {}), ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.4}),
                         ("Elu", {"activation_alpha": 0.7}), ("Softplus", {}), ("Softsign", {}),
-                        ("ThresholdedRelu", {"activation_alpha": 0.5})):
+                        ("ThresholdedRelu", {"activation_alpha": 0.5}), ("Celu", {"activation_alpha": 0.6}),
+                        ("Selu", {"activation_alpha": 1.5, "activation_gamma": 1.1})):
         cases.microsoft("FusedGemm", [a], [b, c], tag=name, activation=name, **attrs)
     cases.microsoft("FusedGemm", [a.T.copy()], [b.T.copy(), normal(3, 1)], tag="turned", activation="Relu",
                     transA=1, transB=1, alpha=0.5, beta=2.0)

@@ -19,15 +19,27 @@ double middle(int64_t bits) {
   return static_cast<double>(1 << (bits - 1));
 }
 
-/// (q - zero) * scale in the type of the scale; the zero point may be absent.
+/// (q - zero) * scale, f32; the zero point may be absent.
 Result<ValueId> dequantized(OpContext& n, ValueId q, ValueId scale, ValueId zero, double usual) {
   ValueIds xs = {q, scale};
   if (zero.valid()) xs.push_back(zero);
-  return n.map(n.dtype(scale), xs, [&](std::span<const Expr> p) {
+  return n.map(DType::f32, xs, [&](std::span<const Expr> p) {
     const auto wide = [](Expr e) { return ingot::cast(e, DType::f32); };
     const Expr centre = p.size() > 2 ? wide(p[2]) : n.number(DType::f32, usual);
     return (wide(p[0]) - centre) * wide(p[1]);
   });
+}
+
+/// a [.., K] times weights [N, K], plus a bias that may be absent, in the type of a. Weights are
+/// not rounded to it.
+Result<ValueIds> times_weights(OpContext& n, ValueId a, ValueId weights, ValueId bias) {
+  TRY(const ValueId wide, n.cast(a, DType::f32));
+  TRY(const ValueId turned, n.transpose(weights, {1, 0}));
+  TRY(const ValueId y, numpy_matmul(n, wide, turned));
+  if (!bias.valid()) return only(n.cast(y, n.dtype(a)));
+  return only(n.map(n.dtype(a), {y, bias}, [](std::span<const Expr> p) {
+    return p[0] + ingot::cast(p[1], p[0].dtype());
+  }));
 }
 
 /// The sizes that MatMulNBits speaks of.
@@ -97,10 +109,7 @@ Result<ValueIds> matmul_n_bits(OpContext& n) {
   TRY(scale, for_each_row(n, scale, n.in(4), w));
   TRY(zero, for_each_row(n, zero, {}, w));
   TRY(const ValueId weights, dequantized(n, q, scale, zero, middle(w.bits)));
-  TRY(const ValueId turned, n.transpose(weights, {1, 0}));
-  TRY(const ValueId y, numpy_matmul(n, n.in(0), turned));
-  if (!n.has(5)) return ValueIds{y};
-  return only(n.map2(y, n.in(5), [](Expr e, Expr b) { return e + b; }));
+  return times_weights(n, n.in(0), weights, n.in(5));
 }
 
 // -- 4-bit floats: numbers of a table, with the largest magnitude of each block --
@@ -165,8 +174,7 @@ Result<ValueIds> matmul_bnb4(OpContext& n) {
   TRY(const ValueId magnitude, repeat_blocks(n, blocks, 0, block, count));
   TRY(const ValueId flat, dequantized(n, unit, magnitude, {}, 0));
   TRY(const ValueId weights, n.reshape(flat, {n.integer(columns), n.integer(rows)}));
-  TRY(const ValueId turned, n.transpose(weights, {1, 0}));
-  return only(numpy_matmul(n, n.in(0), turned));
+  return times_weights(n, n.in(0), weights, {});
 }
 
 /// The axes of GatherBlockQuantized before and after the gather, which puts dims of indices for
@@ -226,7 +234,9 @@ Result<ValueIds> gather_blocks(OpContext& n) {
     TRY(zero, repeat_blocks(n, zero, axis, form.block, length));
   }
   TRY(scale, repeat_blocks(n, scale, axis, form.block, length));
-  TRY(const ValueId y, dequantized(n, q, scale, zero, packed ? middle(bits) : 0));
+  const DType held = n.dtype(n.in(2));
+  TRY(const ValueId real, dequantized(n, q, scale, zero, packed ? middle(bits) : 0));
+  TRY(const ValueId y, n.cast(real, held));
   return only(only_inside(n, y, indices, dim, form.gathered));
 }
 

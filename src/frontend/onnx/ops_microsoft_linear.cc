@@ -30,7 +30,16 @@ Result<ValueId> activated(OpContext& n, ValueId y, const std::vector<double>& pa
     const Activation gate{"hardsigmoid", 1.0 / 6, 0.5};
     return n.map1(y, [&](Expr e) { return e * gate(e); });
   }
-  if (name == "Gelu") return n.map1(y, gelu);
+  if (name == "Celu" || name == "Selu") {
+    const double alpha = parameter(0, name == "Celu" ? 1.0 : 1.67326319217681884765625);
+    const double gamma = name == "Celu" ? 1.0 : parameter(1, 1.05070102214813232421875);
+    const double inner = name == "Celu" ? alpha : 1;
+    return n.map1(y, [&](Expr e) {
+      const auto real = [&](double value) { return n.number(e.dtype(), value); };
+      const Expr negative = real(alpha) * (exp(e / real(inner)) - real(1));
+      return real(gamma) * select(less(real(0), e), e, negative);
+    });
+  }
   auto known = find_activation(name);
   if (!known) return unsupported("the activation '", to_comment(name), "'");
   known->alpha = parameter(0, known->alpha);
@@ -67,7 +76,7 @@ Result<ValueIds> fused_gemm(OpContext& n) {
   TRY(const ValueIds y, build_as(n, "Gemm", 13));
   std::vector<double> parameters;
   for (const std::string_view name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
-    if (!n.has_attr(name)) break;
+    if (!n.has_attr(name)) continue;
     TRY(const double value, n.attr_real(name));
     parameters.push_back(value);
   }
