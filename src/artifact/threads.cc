@@ -25,7 +25,7 @@ constexpr i64 kSpinNs = 50000;
 constexpr double kLeastShareNs = 2500;
 // A range is done in pieces of about this long, so that others can help; with an interrupt to poll
 // in pieces no longer than the second number.
-constexpr double kLeastPieceNs = 20000;
+constexpr double kLeastPieceNs = 6000;
 constexpr double kInterruptiblePieceNs = 200000;
 constexpr i64 kPiecesPerThread = 4;
 

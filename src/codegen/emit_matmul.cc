@@ -10,6 +10,16 @@
 namespace ingot {
 namespace {
 
+/// A unit is at least some two microseconds of work. Neighbours in a piece are one call, so small
+/// units cost nothing, and are shared evenly.
+constexpr double kUnitOperations = 4e5;
+/// A right side this small stays in a core's own cache. Then a thread takes whole rows, as the
+/// kernels before and after do: what it reads it has written itself, and nothing but these panels
+/// is read by several. Larger ones are better split, panel by panel.
+constexpr int64_t kRowsFirstBytes = int64_t{256} << 10;
+/// Rows that are done before the next panel, where rows come first: each call reads all panels.
+constexpr int64_t kLeastRows = 24;
+
 class GemmWriter {
  public:
   explicit GemmWriter(TemplateWriter& writer) : w_(writer), pool_(writer.pool()) {
@@ -48,6 +58,7 @@ class GemmWriter {
 
  private:
   /// Panels are units of their own, unless rows are produced for all panels of a unit together.
+  /// Units are counted panel by panel, or block by block of rows (rows_first_).
   void choose_units() {
     group_panels_ = pool_.integer(1);
     if (w_.is_produced()) {
@@ -56,6 +67,12 @@ class GemmWriter {
       const int64_t bytes = k_size_.as_int().value_or(4096) * 4;
       row_block_ = std::clamp<int64_t>(kProducedBytes / std::max<int64_t>(bytes, 1) / 12 * 12, 12,
                                        kRowBlock);
+    } else {
+      const auto right = (k_size_ * panels_ * width_).as_int();
+      rows_first_ = !batched_ && right && *right <= kRowsFirstBytes / 4;
+      const auto tile = static_cast<double>((k_size_ * width_).as_int().value_or(4096 * 64)) * 24;
+      const auto tiles = static_cast<int64_t>(kUnitOperations / std::max(tile, 1.0));
+      row_block_ = std::clamp<int64_t>(12 * tiles, rows_first_ ? kLeastRows : 12, kRowBlock);
     }
     groups_ = floordiv(panels_ + group_panels_ - 1, group_panels_);
     blocks_ = ceildiv(rows_, row_block_);
@@ -77,10 +94,14 @@ class GemmWriter {
         out.line("const i64 unit = begin % (blocks * ", cpu_dim(groups_), ");");
         unit = "unit";
       }
-      out.line("[[maybe_unused]] const i64 group = ", unit, " / blocks, first = ", unit,
-               " % blocks;");
-      out.line("const i64 count = min(blocks - first, end - begin);");
-      out.line("const i64 m_end = min(rows, (first + count) * ", row_block_, ");");
+      const std::string inner = rows_first_ ? cpu_dim(groups_) : "blocks";
+      const std::string names[2] = {"group", "first"};  // which varies slowly, and which fast
+      const std::string &slow = names[rows_first_ ? 1 : 0], &fast = names[rows_first_ ? 0 : 1];
+      out.line("[[maybe_unused]] const i64 ", slow, " = ", unit, " / ", inner, ", ", fast, " = ",
+               unit, " % ", inner, ";");
+      out.line("const i64 count = min(i64(", inner, ") - ", fast, ", end - begin);");
+      out.line("const i64 m_end = min(rows, (first + ", rows_first_ ? "1" : "count", ") * ",
+               row_block_, ");");
       write_call();
       out.line("begin += count;");
     });
@@ -94,7 +115,7 @@ class GemmWriter {
     index.insert(index.end(), row_index.begin(), row_index.end());
     index.push_back(n);
     w_.write_epilogue(index, n);
-    std::string panels = "group, group + 1";
+    std::string panels = rows_first_ ? "group, group + count" : "group, group + 1";
     if (w_.is_produced()) {
       write_producer(row_index);
       const std::string all = cpu_dim(panels_), each = cpu_dim(group_panels_);
@@ -162,6 +183,7 @@ class GemmWriter {
   std::span<const Expr> batch_dims_, row_dims_;
   bool batched_ = false;
   int64_t row_block_ = kRowBlock;
+  bool rows_first_ = false;
   Expr group_panels_, groups_;  // panels of a unit, and how many such groups there are
   Expr blocks_;                 // of rows
   Expr batch_, m_;
