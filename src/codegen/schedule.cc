@@ -292,7 +292,9 @@ class Nest {
       for (const Output& out : outputs_) {
         for_each(out.value, [&](Expr e) { used |= e == outside; });
       }
-      if (!used || rows_.contains(r.id())) continue;
+      const bool kept = std::ranges::any_of(
+          rows_, [&](const auto& row) { return row.second.outside == outside; });
+      if (!used || kept) continue;
       rows_[r.id()] = {numbers_.buffer++, inside, outside, axis.extent};
     }
   }
