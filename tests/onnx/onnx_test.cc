@@ -27,7 +27,7 @@ std::vector<fs::path> cases_in(const fs::path& folder) {
 
 TEST(Generated, EveryCasePasses) {
   const auto folders = cases_in(INGOT_GENERATED_CASES);
-  EXPECT_GT(folders.size(), 250u);
+  EXPECT_GT(folders.size(), 500u);
   for (const fs::path& folder : folders) {
     const CaseResult result = run_case(folder);
     EXPECT_EQ(result.outcome, Outcome::passed) << folder.filename() << ": " << result.message;
