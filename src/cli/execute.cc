@@ -226,8 +226,7 @@ Result<std::vector<HostTensor>> execute(const LoadedModel& model,
     dims[k].resize(static_cast<size_t>(outputs[k].rank));
     tensor.dims = dims[k];
     const auto* data = static_cast<const std::byte*>(outputs[k].data);
-    const auto bytes = static_cast<size_t>(count_of(tensor.dims)) *
-                       static_cast<size_t>(std::max(bits(tensor.dtype) / 8, 1));
+    const size_t bytes = size_bytes(tensor.dtype, static_cast<uint64_t>(count_of(tensor.dims)));
     if (bytes > 0) tensor.bytes.assign(data, data + bytes);
     model.api().free_output(model.handle(), outputs[k].data);
     results.push_back(std::move(tensor));

@@ -27,7 +27,8 @@ struct HostTensor {
 /// Errors: io, invalid_model for a damaged file, unsupported for other types.
 Result<HostTensor> read_npy(const std::filesystem::path& path);
 Result<HostTensor> parse_npy(std::string_view bytes, std::string_view name);
-/// Types that NumPy lacks (bf16, f8, ...) are written as unsigned integers of their width.
+/// Types that NumPy lacks (bf16, f8, ...) are written as unsigned integers of their width, those
+/// narrower than a byte as a byte each.
 std::string format_npy(const HostTensor& tensor);
 /// Arrays of an .npz by name.
 Result<std::map<std::string, HostTensor>> read_npz(const std::filesystem::path& path);

@@ -120,6 +120,8 @@ std::string format_npy(const HostTensor& tensor) {
     if (row.dtype == tensor.dtype) name = row.name;
   }
   if (name.empty()) name = bits(tensor.dtype) == 16 ? "<u2" : "|u1";
+  const bool packed = bits(tensor.dtype) < 8;
+  if (packed && is_int(tensor.dtype) && is_signed(tensor.dtype)) name = "|i1";
   std::string shape = join(tensor.dims, ", ");
   if (tensor.dims.size() == 1) shape += ",";
   std::string header =
@@ -133,7 +135,15 @@ std::string format_npy(const HostTensor& tensor) {
   text += static_cast<char>(header.size() & 0xff);
   text += static_cast<char>(header.size() >> 8);
   text += header;
-  text.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  if (!packed) {
+    text.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    return text;
+  }
+  const DType codes = is_int(tensor.dtype) ? tensor.dtype : DType::u4;
+  for (int64_t k = 0; k < count_of(tensor.dims); ++k) {
+    const int64_t value = load_as_int(codes, tensor.bytes.data(), static_cast<size_t>(k));
+    text += static_cast<char>(value);
+  }
   return text;
 }
 

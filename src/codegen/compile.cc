@@ -17,6 +17,7 @@
 #include "codegen/prepare_program.h"
 #include "codegen/program.h"
 #include "codegen/weights_file.h"
+#include "ops/bitcast.h"
 #include "ops/control.h"
 #include "passes/fuse.h"
 #include "passes/split_prepare.h"
@@ -167,8 +168,10 @@ class Compilation {
   Status check_dtypes(const Graph& graph) const {
     for (const GraphInput& input : graph.inputs()) TRY_STATUS(check_dtype(graph, input.value));
     for (NodeId id : graph.nodes()) {
-      for (ValueId value : graph.node(id).outputs) TRY_STATUS(check_dtype(graph, value));
-      for (const GraphRef& body : ops::bodies_of(graph.node(id).op)) {
+      const Node& node = graph.node(id);
+      for (ValueId value : node.outputs) TRY_STATUS(check_dtype(graph, value));
+      TRY_STATUS(check_packed(graph, node));
+      for (const GraphRef& body : ops::bodies_of(node.op)) {
         TRY_STATUS(check_dtypes(*body));
       }
     }
@@ -178,12 +181,28 @@ class Compilation {
   static Status check_dtype(const Graph& graph, ValueId value) {
     if (!graph.type(value).is_tensor()) return ok();
     const DType dtype = graph.tensor(value).dtype;
-    const bool held = dtype == DType::b8 || (is_int(dtype) && bits(dtype) >= 8) ||
-                      dtype == DType::f64 || dtype == DType::f32 || dtype == DType::f16 ||
-                      dtype == DType::bf16;
-    if (held) return ok();
+    if (dtype == DType::b8 || is_int(dtype) || is_float(dtype)) return ok();
     return unsupported("value '", graph.value(value).name, "': cpu code for elements of type ",
                        dtype, " is not there yet");
+  }
+
+  /// Elements that share bytes are moved by kernels, not by routines, which copy whole bytes.
+  static Status check_packed(const Graph& graph, const Node& node) {
+    const auto expect_bytes = [&](ValueId value) -> Status {
+      if (!value.valid() || !graph.type(value).is_tensor()) return ok();
+      const DType dtype = graph.tensor(value).dtype;
+      if (!is_packed(dtype)) return ok();
+      return unsupported(node.op.name(), " of '", graph.value(value).name, "': elements of type ",
+                         dtype, " share bytes, which it does not take apart yet");
+    };
+    if (const auto* loop = node.op.as<ops::Loop>()) {
+      for (size_t k = loop->carried_count(); k < node.outputs.size(); ++k) {
+        TRY_STATUS(expect_bytes(node.outputs[k]));
+      }
+    }
+    if (node.op.def().routine == nullptr || node.op.is<ops::Bitcast>()) return ok();
+    for (const ValueId value : node.inputs) TRY_STATUS(expect_bytes(value));
+    return ok();
   }
 
   // ---- the model's description ----

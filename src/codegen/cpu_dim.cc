@@ -135,6 +135,27 @@ std::string_view cpu_type(DType dtype) {
   return dtype == DType::b8 ? "u8" : to_text(dtype);
 }
 
+std::string_view cpu_register(DType dtype) {
+  if (is_int(dtype) && is_packed(dtype)) return is_signed(dtype) ? "i8" : "u8";
+  return cpu_type(compute_dtype(dtype));
+}
+
+std::string cpu_pointer(DType dtype, bool written) {
+  const std::string_view constness = written ? "" : "const ";
+  if (is_packed(dtype)) return concat("Packed<", cpu_type(dtype), ", ", constness, "u8>");
+  return concat(constness, cpu_type(dtype), "*");
+}
+
+std::string declare_operand(std::string_view name, uint32_t k, DType dtype, bool written) {
+  const std::string_view constness = written ? "" : "const ";
+  if (is_packed(dtype)) {
+    return concat("[[maybe_unused]] const auto ", name, " = packed<", cpu_type(dtype), ">(operand<",
+                  constness, "u8>(args, ", k, "));");
+  }
+  return concat("[[maybe_unused]] auto* ", name, " = operand<", constness, cpu_type(dtype),
+                ">(args, ", k, ");");
+}
+
 std::string cpu_literal(DType dtype, double real, int64_t integer) {
   switch (dtype) {
     case DType::f64:
@@ -152,7 +173,7 @@ std::string cpu_literal(DType dtype, double real, int64_t integer) {
       return concat("u64(", static_cast<uint64_t>(integer), "u)");
     default:
       if (integer == std::numeric_limits<int64_t>::min()) return "i64(-9223372036854775807 - 1)";
-      return concat(cpu_type(dtype), "(", integer, ")");
+      return concat(cpu_register(dtype), "(", integer, ")");
   }
 }
 

@@ -236,7 +236,7 @@ std::optional<CpuExprWriter::LaneRange> CpuExprWriter::lanes_where(Expr conditio
 std::string CpuExprWriter::load(Expr e) {
   const Named& buffer = buffers_.at(e.buffer());
   const Expr offset = e.operand(0), predicate = e.operand(1), otherwise = e.operand(2);
-  const bool plain = buffer.dtype != DType::f16 && buffer.dtype != DType::bf16;
+  const bool plain = compute_dtype(buffer.dtype) == buffer.dtype;
   const auto as_value = [&](const std::string& loaded) {
     return buffer.dtype == DType::b8 ? concat("to_mask(", loaded, ")") : loaded;
   };
@@ -304,6 +304,15 @@ std::string CpuExprWriter::call(Expr e) {
 }
 
 std::string CpuExprWriter::text(Expr e) {
+  std::string whole = register_text(e);
+  // Registers are wider than packed integers: what is computed wraps as they do.
+  const bool computed = !is_leaf(e) && e.kind() != ExprKind::load && e.kind() != ExprKind::cast &&
+                        e.kind() != ExprKind::select;
+  if (!computed || !is_int(e.dtype()) || !is_packed(e.dtype())) return whole;
+  return concat("convert<", cpu_type(e.dtype()), ">(", whole, ")");
+}
+
+std::string CpuExprWriter::register_text(Expr e) {
   const bool vector = is_vector(e);
   const DType dtype = e.dtype();
   if (vector && dtype == DType::b8) {
@@ -332,10 +341,10 @@ std::string CpuExprWriter::text(Expr e) {
       if (dtype == from.dtype()) return inner;
       const DType held = compute_dtype(dtype);
       if (from.dtype() == DType::b8) {
-        return concat("from_mask<", cpu_type(held), ">(", inner, ")");
+        return concat("from_mask<", cpu_register(held), ">(", inner, ")");
       }
       if (dtype == DType::b8) return concat("to_mask(", inner, ")");
-      // f16 and bf16 are held as f32, so widening them is nothing.
+      // Narrower floats are held as f32, so widening them is nothing.
       if (held == compute_dtype(from.dtype()) && held == dtype) return inner;
       const std::string typed =
           !vector && from.dtype() == DType::i64 ? concat("i64(", inner, ")") : inner;
@@ -355,12 +364,12 @@ std::string CpuExprWriter::text(Expr e) {
     case ExprKind::neg: {
       const std::string value = concat("-", operand(e.operand(0), vector));
       if (vector) return concat("(", value, ")");
-      return is_narrow_int(dtype) ? concat(cpu_type(dtype), "(", value, ")")
+      return is_narrow_int(dtype) ? concat(cpu_register(dtype), "(", value, ")")
                                   : concat("(", value, ")");
     }
     case ExprKind::bit_not: {
       const std::string value = concat("~", operand(e.operand(0), vector));
-      return !vector && is_narrow_int(dtype) ? concat(cpu_type(dtype), "(", value, ")")
+      return !vector && is_narrow_int(dtype) ? concat(cpu_register(dtype), "(", value, ")")
                                              : concat("(", value, ")");
     }
     case ExprKind::floordiv:
@@ -369,8 +378,9 @@ std::string CpuExprWriter::text(Expr e) {
           vector && by && *by > 0 && (*by & (*by - 1)) == 0) {
         // Exact for negative numbers, too: both round towards minus infinity.
         const bool divide = e.kind() == ExprKind::floordiv;
-        return concat("(", operand(e.operand(0), true), divide ? " >> " : " & ", cpu_type(dtype),
-                      "(", divide ? std::countr_zero(static_cast<uint64_t>(*by)) : *by - 1, "))");
+        return concat("(", operand(e.operand(0), true), divide ? " >> " : " & ",
+                      cpu_register(dtype), "(",
+                      divide ? std::countr_zero(static_cast<uint64_t>(*by)) : *by - 1, "))");
       }
       if (!vector && dtype == DType::i64 && range_of(e.operand(0)).lo >= 0 &&
           range_of(e.operand(1)).lo >= 1) {
@@ -385,7 +395,7 @@ std::string CpuExprWriter::text(Expr e) {
   if (op.empty()) return call(e);
   const std::string value =
       concat("(", operand(e.operand(0), vector), " ", op, " ", operand(e.operand(1), vector), ")");
-  return !vector && is_narrow_int(dtype) ? concat(cpu_type(dtype), value) : value;
+  return !vector && is_narrow_int(dtype) ? concat(cpu_register(dtype), value) : value;
 }
 
 void CpuExprWriter::lanes_loop(VarId var, const std::string& name, Expr extent,
@@ -420,7 +430,7 @@ void CpuExprWriter::in_lanes(VarId var, std::string rest, const std::function<vo
 
 void CpuExprWriter::store(uint32_t number, Expr offset, Expr value, Expr predicate) {
   const Named& buffer = buffers_.at(number);
-  // Storing rounds to f16 and bf16 itself.
+  // Storing rounds to narrower floats itself.
   if (value.kind() == ExprKind::cast && compute_dtype(value.dtype()) != value.dtype() &&
       value.operand(0).dtype() == compute_dtype(value.dtype())) {
     value = value.operand(0);

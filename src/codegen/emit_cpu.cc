@@ -15,6 +15,7 @@ std::string combine(ReduceKind kind, DType dtype, const std::string& a, const st
     case ReduceKind::product: {
       const std::string_view op = kind == ReduceKind::sum ? " + " : " * ";
       const std::string text = concat(a, op, b);
+      if (is_packed(dtype)) return concat("convert<", cpu_type(dtype), ">(", text, ")");
       return is_narrow_int(dtype) ? concat("decltype(", a, ")(", text, ")") : text;
     }
     case ReduceKind::min:
@@ -71,9 +72,7 @@ class KernelWriter {
       const BufferParam& buffer = kernel_.buffers[k];
       const std::string name = concat(to_identifier(buffer.name), "_", k);
       exprs_.name_buffer(k, name, buffer.dtype);
-      const std::string_view constness = buffer.written ? "" : "const ";
-      out_.line("[[maybe_unused]] auto* ", name, " = operand<", constness, cpu_type(buffer.dtype),
-                ">(args, ", k, ");");
+      out_.line(declare_operand(name, k, buffer.dtype, buffer.written));
     }
     declare_symbols();
     // The parallel loops become one loop over units.
@@ -190,11 +189,10 @@ class KernelWriter {
       if (lanes && dtype == DType::b8) {
         out_.line("vmask ", names.back(), " = splat<W>(i32(", start == "true" ? "-1" : "0", "));");
       } else if (lanes) {
-        out_.line("v", cpu_type(compute_dtype(dtype)), " ", names.back(), " = splat<W>(", start,
-                  ");");
+        out_.line("v", cpu_register(dtype), " ", names.back(), " = splat<W>(", start, ");");
       } else {
         const std::string_view type =
-            dtype == DType::b8 ? std::string_view("bool") : cpu_type(compute_dtype(dtype));
+            dtype == DType::b8 ? std::string_view("bool") : cpu_register(dtype);
         out_.line(type, " ", names.back(), " = ", start, ";");
       }
     }

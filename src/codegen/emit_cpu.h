@@ -13,6 +13,17 @@ namespace ingot {
 
 /// Name of an element type in the prelude ("f32"); booleans are u8 in memory.
 std::string_view cpu_type(DType dtype);
+/// Name of what holds it outside of memory: f32 for narrower floats, bytes for narrower integers.
+std::string_view cpu_register(DType dtype);
+/// Type of what a kernel calls a buffer by ("const f32*").
+std::string cpu_pointer(DType dtype, bool written);
+/// The line that makes operand k a buffer called `name`.
+std::string declare_operand(std::string_view name, uint32_t k, DType dtype, bool written);
+
+/// Whether several elements share a byte.
+inline bool is_packed(DType dtype) {
+  return bits(dtype) < 8;
+}
 
 /// Blocks of lanes that every level's vectors divide: W is 4, 8 or 16.
 inline constexpr int64_t kMostLanes = 16;
@@ -86,6 +97,7 @@ class CpuExprWriter {
   };
   void in_lanes(VarId var, std::string rest, const std::function<void()>& body);
   std::string text(Expr expr);
+  std::string register_text(Expr expr);
   std::string operand(Expr expr, bool vector);
   std::string literal(Expr expr);
   std::string load(Expr expr);

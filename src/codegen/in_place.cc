@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit_cpu.h"
 #include "codegen/emit_template.h"
 #include "codegen/region.h"
 #include "passes/region_body.h"
@@ -48,7 +49,8 @@ std::vector<size_t> inputs_to_overwrite(const Graph& body, std::vector<size_t> i
       product.valid() ? read_by_template(body, product) : std::vector<bool>(body.inputs().size());
   std::erase_if(inputs, [&](size_t input) {
     const Type& type = body.type(body.inputs()[input].value);
-    return excluded[input] || !type.is_tensor() || bits(type.tensor.dtype) != bits(written.dtype) ||
+    return excluded[input] || !type.is_tensor() || is_packed(written.dtype) ||
+           bits(type.tensor.dtype) != bits(written.dtype) ||
            element_count(pool, type.tensor.dims) != element_count(pool, written.dims);
   });
   if (inputs.empty()) return {};

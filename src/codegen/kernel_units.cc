@@ -51,6 +51,7 @@ const std::vector<PreludeHeader>& prelude_headers() {
        {"exp(", "log(", "sqrt(", "sin(", "cos(", "tan(", "sinh(", "cosh(", "tanh(", "erf(",
         "sigmoid(", "floor(", "ceil(", "round(", "trunc(", "pow(", "fmod(", "floordiv(",
         "floormod("}},
+      {"narrow.h", {"f8e", "f4e2m1", "<i4", "<u4", "<i2", "<u2"}},
       {"gemm.h", {"gemm(", "gemm_produced(", "ConvShape"}},
       {"conv.h", {"ConvShape"}},
       {"winograd.h", {"winograd("}},

@@ -20,10 +20,6 @@ namespace {
 
 constexpr int64_t kConstantAlignment = 64;
 
-int64_t bytes_of(DType dtype) {
-  return std::max(bits(dtype) / 8, 1);
-}
-
 /// What a region is called: its most telling op.
 std::string kind_name(const Graph& body) {
   std::string name = "pointwise";
@@ -74,7 +70,9 @@ class Planner {
   const Graph& graph() const { return plan_.graph; }
 
   Expr bytes(const TensorType& type) {
-    return element_count(graph().pool(), type.dims) * bytes_of(type.dtype);
+    const Expr elements = element_count(graph().pool(), type.dims);
+    if (is_packed(type.dtype)) return ceildiv(elements, 8 / bits(type.dtype));
+    return elements * (bits(type.dtype) / 8);
   }
 
   uint32_t add_value(PlannedValue value) {

@@ -112,10 +112,8 @@ void TemplateWriter::declare_buffers() {
         names_ == BufferNames::neutral ? std::string("x") : to_identifier(buffers[k].name);
     const std::string name = concat(base, "_", k);
     exprs_.name_buffer(k, name, buffers[k].dtype);
-    const std::string_view constness = buffers[k].written ? "" : "const ";
-    captures_[name] = concat(constness, cpu_type(buffers[k].dtype), "*");
-    out_.line("[[maybe_unused]] auto* ", name, " = operand<", constness, cpu_type(buffers[k].dtype),
-              ">(args, ", k, ");");
+    captures_[name] = cpu_pointer(buffers[k].dtype, buffers[k].written);
+    out_.line(declare_operand(name, k, buffers[k].dtype, buffers[k].written));
   }
 }
 

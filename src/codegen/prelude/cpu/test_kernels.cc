@@ -6,6 +6,7 @@
 #include "codegen/prelude/cpu/types.h"
 #include "codegen/prelude/cpu/vec.h"
 #include "codegen/prelude/cpu/math.h"
+#include "codegen/prelude/cpu/narrow.h"
 #include "codegen/prelude/cpu/gemm.h"
 #include "codegen/prelude/cpu/conv.h"
 #include "codegen/prelude/cpu/winograd.h"
@@ -134,6 +135,114 @@ void convert_values(Type from, Type to, Form form, const void* x, void* y) {
         store(static_cast<To*>(y) + i, convert<To>(load<N>(static_cast<const From*>(x) + i)));
       });
     });
+  });
+}
+
+/// Calls body with a type of narrow.h.
+template <class Body>
+void with_narrow(ingot::prelude_test::Narrow type, Body body) {
+  switch (type) {
+#define INGOT_CASE(name)                  \
+  case ingot::prelude_test::Narrow::name: \
+    return body(Tag<name>{});
+    INGOT_TEST_NARROW(INGOT_CASE)
+#undef INGOT_CASE
+  }
+}
+
+/// A pointer to the elements, as kernels have it.
+template <class T, class Byte>
+auto elements(Byte* bytes) {
+  if constexpr (Code<T>::kBits < 8) {
+    return packed<T>(bytes);
+  } else if constexpr (kSame<Byte, u8>) {
+    return reinterpret_cast<T*>(bytes);
+  } else {
+    return reinterpret_cast<const T*>(bytes);
+  }
+}
+
+void read_narrow(ingot::prelude_test::Narrow type, Path path, const void* x, i64 first, i64 stride,
+                 float* y, i64 n) {
+  with_narrow(type, [=](auto tag) {
+    typedef typename decltype(tag)::type T;
+    const auto p = elements<T>(static_cast<const u8*>(x)) + first;
+    for (i64 i = 0; i < n; i += W) {
+      const i64 rest = n - i;
+      const auto at = p + i * stride;
+      const auto put = [=](const vec<T>& v) { store_partial(y + i, convert<f32>(v), rest); };
+      const vi64 index = iota(i64(0)) * stride;
+      switch (path) {
+        case Path::whole:
+          for (i64 k = 0; k < W && k < rest; ++k) y[i + k] = convert<f32>(load<1>(at + k * stride));
+          break;
+        case Path::partial:
+          if (rest >= W) {
+            put(load(at));
+          } else {
+            put(load_partial(at, rest));
+          }
+          break;
+        case Path::filled:
+          put(gather_if(at, index, first_lanes(rest), reg<T>(1)));
+          break;
+        case Path::first_lanes:
+        case Path::last_lanes:
+          put(load_between(at, stride, 0, rest, reg<T>(1)));
+          break;
+        case Path::strided:
+          put(rest >= W ? load_strided(at, stride) : load_strided_partial(at, stride, rest));
+          break;
+        case Path::gathered:
+          put(rest >= W ? gather(at, index) : gather_partial(at, index, rest));
+          break;
+      }
+    }
+  });
+}
+
+void write_narrow(ingot::prelude_test::Narrow type, Path path, const float* x, void* y, i64 first,
+                  i64 stride, i64 n) {
+  with_narrow(type, [=](auto tag) {
+    typedef typename decltype(tag)::type T;
+    const auto p = elements<T>(static_cast<u8*>(y)) + first;
+    for (i64 i = 0; i < n; i += W) {
+      const i64 rest = n - i;
+      const auto at = p + i * stride;
+      const vec<T> v = convert<T>(load_partial(x + i, rest));
+      const vi64 index = iota(i64(0)) * stride;
+      switch (path) {
+        case Path::whole:
+          for (i64 k = 0; k < W && k < rest; ++k) store(at + k * stride, convert<T>(x[i + k]));
+          break;
+        case Path::partial:
+          if (rest >= W) {
+            store(at, v);
+          } else {
+            store_partial(at, v, rest);
+          }
+          break;
+        case Path::filled:
+        case Path::first_lanes:
+        case Path::last_lanes:
+          scatter_if(at, index, v, first_lanes(rest));
+          break;
+        case Path::strided:
+          if (rest >= W) {
+            store_strided(at, stride, v);
+          } else {
+            store_strided_partial(at, stride, v, rest);
+          }
+          break;
+        case Path::gathered:
+          if (rest >= W) {
+            scatter(at, index, v);
+          } else {
+            scatter_partial(at, index, v, rest);
+          }
+          break;
+      }
+    }
   });
 }
 
@@ -328,6 +437,8 @@ constexpr Level kTable = {
     .binary64 = apply_binary<f64>,
     .copy = copy,
     .convert = convert_values,
+    .read_narrow = read_narrow,
+    .write_narrow = write_narrow,
     .arithmetic = arithmetic,
     .compare = compare,
     .signs = signs,

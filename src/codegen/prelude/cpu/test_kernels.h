@@ -15,6 +15,9 @@ enum class Type { f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64 };
 constexpr int kTypeCount = 12;
 
 // clang-format off
+/// Those of narrow.h, by base/dtype.def's names.
+#define INGOT_TEST_NARROW(X) \
+  X(f8e4m3fn) X(f8e4m3fnuz) X(f8e5m2) X(f8e5m2fnuz) X(f8e8m0) X(f4e2m1) X(i4) X(u4) X(i2) X(u2)
 #define INGOT_TEST_UNARY(X)                                                              \
   X(exp) X(expm1) X(exp2) X(log) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)   \
   X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(sigmoid) X(sqrt) X(rsqrt)  \
@@ -29,6 +32,7 @@ constexpr int kTypeCount = 12;
 #define INGOT_TEST_REDUCTION(X) X(reduce_add) X(reduce_mul) X(reduce_min) X(reduce_max)
 
 #define INGOT_ENUMERATOR(name) name,
+enum class Narrow { INGOT_TEST_NARROW(INGOT_ENUMERATOR) };
 enum class Unary { INGOT_TEST_UNARY(INGOT_ENUMERATOR) };
 enum class Binary { INGOT_TEST_BINARY(INGOT_ENUMERATOR) };
 enum class Arithmetic { INGOT_TEST_ARITHMETIC(INGOT_ENUMERATOR) };
@@ -81,6 +85,12 @@ struct Level {
   void (*copy)(Type type, Path path, const void* from, i64 from_stride, void* to, i64 to_stride,
                i64 n);
   void (*convert)(Type from, Type to, Form form, const void* x, void* y);
+  /// y[i] = x[first + i * stride] for i < n; gathered takes its elements by their index.
+  void (*read_narrow)(Narrow type, Path path, const void* x, i64 first, i64 stride, float* y,
+                      i64 n);
+  /// y[first + i * stride] = x[i] for i < n.
+  void (*write_narrow)(Narrow type, Path path, const float* x, void* y, i64 first, i64 stride,
+                       i64 n);
   /// z = op(x, y) of one vector.
   void (*arithmetic)(Arithmetic op, Type type, Form form, const void* x, const void* y, void* z);
   /// z = select(op(x, y), x, y), mask: its 0 / 1 as u8.
