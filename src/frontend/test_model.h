@@ -84,6 +84,14 @@ inline std::string attr_float(std::string_view name, float value) {
 inline std::string attr_ints(std::string_view name, const Ints& values) {
   return Message().text(1, name).numbers(8, values).number(20, 7).bytes;
 }
+inline std::string attr_floats(std::string_view name, const std::vector<float>& values) {
+  Message m = Message().text(1, name);
+  protozero::pbf_writer(m.bytes).add_packed_float(7, values.begin(), values.end());
+  return m.number(20, 6).bytes;
+}
+inline std::string attr_texts(std::string_view name, const Strings& values) {
+  return Message().text(1, name).texts(9, values).number(20, 8).bytes;
+}
 inline std::string attr_text(std::string_view name, std::string_view value) {
   return Message().text(1, name).text(4, value).number(20, 3).bytes;
 }

@@ -11,6 +11,7 @@ import sys
 
 import control_cases
 import microsoft_cases
+import ml_cases
 import numpy as np
 import onnx
 import onnxruntime
@@ -111,6 +112,17 @@ class Cases:
             expected = [a.astype(np.float32) if a.dtype == np.float64 else a for a in expected]
         name = f"{op_type}_microsoft" + (f"_{tag}" if tag else "")
         self.contributed(name, node, given, fixed, expected, base, floats)
+
+    def foreign(self, name, node, inputs, kinds, domains, expected=None, opset=17):
+        """One node of another domain than the default one, whose version `domains` has."""
+        graph = helper.make_graph(
+            [node], name, [info(key, array) for key, array in inputs.items()],
+            [helper.make_tensor_value_info(output, kind, None)
+             for output, kind in zip(node.output, kinds)])
+        imports = [helper.make_opsetid("", opset)]
+        imports += [helper.make_opsetid(domain, version) for domain, version in domains.items()]
+        model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+        self.write(name, model, inputs, expected)
 
     def op(self, op_type, opset, inputs, constants=None, expected=None, tag="", outputs=1, **attrs):
         """One node. Arrays are inputs x0, x1, ... then the constants, in order; None is absent."""
@@ -353,7 +365,8 @@ def networks(cases):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add, microsoft_cases.add):
+    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add,
+                 ml_cases.add, microsoft_cases.add):
         part(cases)
 
 

@@ -1,6 +1,7 @@
 """Cases of single operators: attributes, versions and dims that the onnx package's own cases leave
 out. Expected outputs come from onnxruntime, or from NumPy where it does not know the version."""
 
+import ml_dtypes
 import numpy as np
 from onnx import helper
 
@@ -195,6 +196,66 @@ def contributed(cases):
         cases.contributed(f"DynamicQuantizeLSTM_{direction}", node, {"x": x}, constants)
 
 
+def narrow(cases):
+    """Elements that share bytes, moved so that they begin and end anywhere in one."""
+    x = (RNG.integers(-9, 9, (3, 7)) / 4).astype(np.float32)
+    scale, node = np.float32(0.25), helper.make_node
+    for kind, low, high, dtype in (("i4", -8, 7, ml_dtypes.int4), ("u4", 0, 15, ml_dtypes.uint4),
+                                   ("i2", -2, 1, ml_dtypes.int2), ("u2", 0, 3, ml_dtypes.uint2)):
+        # From 1 to 5 columns of the transposed, twice, in front of the rows that are left.
+        moved = [node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+                 node("Transpose", ["q"], ["t"], perm=[1, 0]),
+                 node("Slice", ["t", "one", "six"], ["s"]),
+                 node("Concat", ["s", "s", "t"], ["c"], axis=0),
+                 node("Reshape", ["c", "list"], ["l"]),
+                 node("Gather", ["l", "picked"], ["g"]),
+                 node("DequantizeLinear", ["g", "scale"], ["y"])]
+        picked = ints(50, 3, 8, 1, 1, 22, 49, 0, 7)
+        turned = np.clip(np.rint(x / scale), low, high).T
+        list_of = np.concatenate([turned[1:6], turned[1:6], turned]).reshape(-1)
+        cases.graph(f"packed_{kind}", moved, {"x": x},
+                    {"scale": scale, "zero": np.zeros((), dtype), "one": ints(1), "six": ints(6),
+                     "list": ints(-1), "picked": picked}, 25, ir_version=13,
+                    outputs=("g", "y"),
+                    expected=[list_of[picked].astype(dtype),
+                              (list_of[picked] * scale).astype(np.float32)])
+    weights = RNG.integers(-8, 8, (32, 5)).astype(ml_dtypes.int4)
+    scales = np.abs(normal(2, 5)) * 0.1
+    x = normal(3, 32)
+    blocks = [node("DequantizeLinear", ["w", "scales"], ["d"], axis=0, block_size=16),
+              node("MatMul", ["x", "d"], ["y"])]
+    real = weights.astype(np.float32) * scales.repeat(16, axis=0)
+    cases.graph("packed_weights", blocks, {"x": x}, {"w": weights, "scales": scales}, 21,
+                ir_version=10, expected=[x @ real])
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"):
+        dtype = getattr(ml_dtypes, name)
+        w = (normal(6, 5) * 20).astype(dtype)
+        x = normal(3, 6)
+        cases.graph(name, [node("Cast", ["w"], ["d"], to=1), node("MatMul", ["x", "d"], ["y"])],
+                    {"x": x}, {"w": w}, 21, ir_version=10, expected=[x @ w.astype(np.float32)])
+
+
+def newer(cases):
+    """Operators whose cases are few, or whose bounds only a run knows."""
+    for bounds in ((1, 3, 0.25), (3, 1, -0.5), (0, 0, 1)):
+        cases.op("Range", 11, [np.array(b, np.float32) for b in bounds], tag=f"computed_{bounds[0]}")
+    cases.op("Range", 11, [np.array(b) for b in (10, 1, -3)], tag="computed_integers")
+    cases.op("OneHot", 11, [ints(0, 2, -1), np.array(4, np.float32), floats(1, 3)], tag="computed")
+    words = RNG.integers(0, 5, (3, 9))
+    for mode in ("TF", "IDF", "TFIDF"):
+        cases.op("TfIdfVectorizer", 9, [words], tag=mode, mode=mode, min_gram_length=1,
+                 max_gram_length=3, max_skip_count=2, ngram_counts=[0, 3, 9],
+                 ngram_indexes=[2, 0, 1, 5, 3, 6, 4],
+                 pool_int64s=[1, 4, 2, 1, 2, 0, 0, 3, 3, 1, 2, 3],
+                 weights=[0.5, 2.0, 3.0, 1.0, 0.25, 4.0, 1.5])
+    x, weight, bias = normal(2, 4, 6, 5), normal(6, 2, 3, 2), normal(6)
+    offset = normal(2, 2 * 3 * 2 * 2, 4, 3) * 2
+    mask = np.abs(normal(2, 2 * 3 * 2, 4, 3))
+    cases.op("DeformConv", 19, [x, weight, offset, bias, mask], tag="groups", group=2,
+             offset_group=2, strides=[1, 2], pads=[0, 1, 0, 1], dilations=[1, 2])
+
+
 def add(cases):
-    for family in (contributed, resize, top_k, recurrent, einsum, indices, pictures, boxes):
+    for family in (contributed, resize, top_k, recurrent, einsum, indices, pictures, boxes, narrow,
+                   newer):
         family(cases)

@@ -18,7 +18,7 @@ Result<ValueId> merge_heads(OpContext& n, ValueId x) {
   return n.reshape(y, {n.dim(y, 0), n.dim(y, 1), n.dim(y, 2) * n.dim(y, 3)});
 }
 
-Result<ValueId> grouped_matmul(OpContext& n, ValueId a, ValueId b) {
+Result<ValueId> grouped_matmul(Builder& n, ValueId a, ValueId b) {
   const Expr heads = n.dim(a, 1), shared = n.dim(b, 1);
   if (heads == shared) return n.matmul(a, b);
   const auto all = heads.as_int(), held = shared.as_int();

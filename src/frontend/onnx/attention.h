@@ -11,7 +11,7 @@ Result<ValueId> merge_heads(OpContext& n, ValueId x);
 
 /// q [B, H, T, D] times k [B, Hk, S, D] transposed (or v [B, Hk, S, Dv] as it is): the queries of a
 /// group share the head of k.
-Result<ValueId> grouped_matmul(OpContext& n, ValueId a, ValueId b);
+Result<ValueId> grouped_matmul(Builder& n, ValueId a, ValueId b);
 
 /// x [B, H, T, D] with pairs of elements turned by angles, whose cosines and sines are
 /// [B or 1, 1, T, half]. A pair is elements d and d + half of a head, or 2d and 2d + 1 if they are

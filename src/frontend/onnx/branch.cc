@@ -144,13 +144,20 @@ Result<ValueIds> Importer::inline_if(const NodeProto& node, bool condition,
                                      std::span<const AttributeProto* const> attributes,
                                      Frame& frame) {
   const std::string_view wanted = kBranches[condition ? 0 : 1];
-  if (frame.depth >= kMaxDepth) {
-    return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
-  }
   TRY(const GraphProto graph, read_body(attributes, wanted));
   if (graph.outputs.size() != node.outputs.size()) {
     return invalid_model("expected ", node.outputs.size(), " outputs of '", wanted, "', got ",
                          graph.outputs.size());
+  }
+  return inline_graph(graph, wanted, node, {}, frame);
+}
+
+/// The nodes of a subgraph become nodes of the graph around it; `inputs` are its inputs' values.
+Result<ValueIds> Importer::inline_graph(const GraphProto& graph, std::string_view what,
+                                        const NodeProto& node, const ValueIds& inputs,
+                                        const Frame& frame) {
+  if (frame.depth >= kMaxDepth) {
+    return invalid_model("subgraphs are nested more than ", kMaxDepth, " deep");
   }
   Frame body;
   body.outer = &frame;
@@ -158,13 +165,16 @@ Result<ValueIds> Importer::inline_if(const NodeProto& node, bool condition,
   body.bindings = frame.bindings;
   body.prefix = provenance(node, frame);
   body.depth = frame.depth + 1;
-  TRY_STATUS(add_note(add_initializers(graph, body), wanted));
-  TRY_STATUS(add_note(import_nodes(graph.nodes, body), wanted));
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    TRY_STATUS(body.define(graph.inputs[k].name, inputs[k]));
+  }
+  TRY_STATUS(add_note(add_initializers(graph, body), what));
+  TRY_STATUS(add_note(import_nodes(graph.nodes, body), what));
   ValueIds outputs;
   for (const ValueInfoProto& output : graph.outputs) {
     const auto value = body.find(output.name);
     if (!value || !value->valid()) {
-      return invalid_model(wanted, ": nothing gives its output '", to_comment(output.name), "'");
+      return invalid_model(what, ": nothing gives its output '", to_comment(output.name), "'");
     }
     outputs.push_back(*value);
   }

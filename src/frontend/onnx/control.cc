@@ -111,6 +111,8 @@ Result<GraphRef> Importer::import_body(const GraphProto& graph, std::string_view
   Graph outer = std::exchange(graph_, Graph(graph_.shared_pool()));
   auto outer_contents = std::exchange(contents_, std::make_unique<SymbolicContents>(graph_));
   ReadSizes outer_sizes = std::exchange(read_sizes_, {});
+  const ValueId outer_turn = std::exchange(turn_, {});
+  const int outer_loops = loops_;
   const auto build = [&]() -> Result<GraphRef> {
     Frame around, body;
     body.outer = &around;
@@ -148,6 +150,8 @@ Result<GraphRef> Importer::import_body(const GraphProto& graph, std::string_view
   graph_ = std::move(outer);
   contents_ = std::move(outer_contents);
   read_sizes_ = std::move(outer_sizes);
+  turn_ = outer_turn;
+  loops_ = outer_loops;
   return built;
 }
 
@@ -205,6 +209,8 @@ Result<Importer::LoopBody> Importer::import_loop_body(const LoopForm& form, cons
                     graph_.add_input("condition", TensorType{DType::b8, {}})};
     const ValueId turn = own[0];
     condition = own[1];
+    turn_ = turn;
+    ++loops_;
     for (size_t k = 0; k < carried.size(); ++k) {
       own.push_back(graph_.add_input(concat("v", k), carried[k]));
     }
@@ -335,35 +341,24 @@ Result<std::vector<int64_t>> scan_numbers(std::span<const AttributeProto* const>
 
 }  // namespace
 
-Result<ValueIds> Importer::build_scan(const NodeProto& node, const ValueIds& inputs,
-                                      std::span<const AttributeProto* const> attributes,
-                                      Frame& frame) {
-  TRY(const GraphProto graph, read_body(attributes, "body"));
-  const AttributeProto* count = find_attribute(attributes, "num_scan_inputs");
-  const int64_t scan_count = count == nullptr ? 0 : count->i;
-  if (scan_count < 1 || scan_count > static_cast<int64_t>(inputs.size())) {
-    return invalid_model("attribute 'num_scan_inputs': expected 1..", inputs.size(), ", got ",
-                         scan_count);
-  }
-  const size_t carried = inputs.size() - static_cast<size_t>(scan_count);
-  if (graph.inputs.size() != inputs.size() || graph.outputs.size() < carried) {
-    return invalid_model("body: expected ", inputs.size(), " inputs and at least ", carried,
-                         " outputs, got ", graph.inputs.size(), " and ", graph.outputs.size());
-  }
-  const size_t stacked = graph.outputs.size() - carried;
-  const auto scans = static_cast<size_t>(scan_count);
-  TRY(const auto input_axes, scan_numbers(attributes, "scan_input_axes", scans));
-  TRY(const auto input_directions, scan_numbers(attributes, "scan_input_directions", scans));
-  TRY(const auto output_axes, scan_numbers(attributes, "scan_output_axes", stacked));
-  TRY(const auto output_directions, scan_numbers(attributes, "scan_output_directions", stacked));
+/// What a Scan walks along and gives: inputs and outputs, their axes, and whether from the end.
+struct Importer::ScanOptions {
+  size_t scans = 0;  // the last inputs
+  std::vector<int64_t> input_axes, input_directions, output_axes, output_directions;
+};
+
+Result<ValueIds> Importer::add_scan(const GraphProto& graph, const NodeProto& node,
+                                    const ValueIds& inputs, const ScanOptions& options,
+                                    const Frame& frame) {
+  const size_t carried = inputs.size() - options.scans;
   Builder b(graph_, provenance(node, frame));
   LoopForm form{graph, true};
   Expr length;
-  for (size_t k = 0; k < scans; ++k) {
+  for (size_t k = 0; k < options.scans; ++k) {
     const ValueId value = inputs[carried + k];
     if (!value.valid() || !graph_.type(value).is_tensor()) return unsupported(kBlocked);
-    TRY(const int64_t axis, normalize_axis(input_axes[k], b.rank(value)));
-    form.scans.push_back({value, axis, input_directions[k] != 0});
+    TRY(const int64_t axis, normalize_axis(options.input_axes[k], b.rank(value)));
+    form.scans.push_back({value, axis, options.input_directions[k] != 0});
     if (!length) length = b.dim(value, axis);
     if (length != b.dim(value, axis)) {
       graph_.assumptions().push_back(
@@ -375,15 +370,85 @@ Result<ValueIds> Importer::build_scan(const NodeProto& node, const ValueIds& inp
   TRY(operands[1], b.scalar(DType::b8, 1));
   for (size_t k = 0; k < carried; ++k) operands.push_back(inputs[k]);
   TRY(ValueIds outputs, add_loop(form, node, frame, std::move(operands), {length}));
-  for (size_t k = 0; k < stacked; ++k) {
+  for (size_t k = 0; k < options.output_axes.size(); ++k) {
     ValueId& y = outputs[carried + k];
-    if (output_directions[k] != 0) {
+    if (options.output_directions[k] != 0) {
       TRY(y, b.slice_axis(y, 0, length - 1, length, -1));
     }
-    TRY(const int64_t axis, normalize_axis(output_axes[k], b.rank(y)));
+    TRY(const int64_t axis, normalize_axis(options.output_axes[k], b.rank(y)));
     std::vector<int64_t> order = Builder::all_axes(b.rank(y));
     std::rotate(order.begin(), order.begin() + 1, order.begin() + axis + 1);
     TRY(y, b.transpose(y, std::move(order)));
+  }
+  return outputs;
+}
+
+Result<ValueIds> Importer::build_scan(const NodeProto& node, const ValueIds& inputs,
+                                      std::span<const AttributeProto* const> attributes,
+                                      int64_t opset, const Frame& frame) {
+  TRY(const GraphProto graph, read_body(attributes, "body"));
+  // Before opset 9 the first input was the lengths of the sequences, and all had a batch dim.
+  const bool batched = opset < 9;
+  const ValueIds given(inputs.begin() + (batched && !inputs.empty() ? 1 : 0), inputs.end());
+  const AttributeProto* count = find_attribute(attributes, "num_scan_inputs");
+  const int64_t scan_count = count == nullptr ? 0 : count->i;
+  if (scan_count < 1 || scan_count > static_cast<int64_t>(given.size())) {
+    return invalid_model("attribute 'num_scan_inputs': expected 1..", given.size(), ", got ",
+                         scan_count);
+  }
+  ScanOptions options;
+  options.scans = static_cast<size_t>(scan_count);
+  const size_t carried = given.size() - options.scans;
+  if (graph.inputs.size() != given.size() || graph.outputs.size() < carried) {
+    return invalid_model("body: expected ", given.size(), " inputs and at least ", carried,
+                         " outputs, got ", graph.inputs.size(), " and ", graph.outputs.size());
+  }
+  const size_t stacked = graph.outputs.size() - carried;
+  TRY(options.input_axes, scan_numbers(attributes, "scan_input_axes", options.scans));
+  TRY(options.input_directions,
+      scan_numbers(attributes, batched ? "directions" : "scan_input_directions", options.scans));
+  TRY(options.output_axes, scan_numbers(attributes, "scan_output_axes", stacked));
+  TRY(options.output_directions, scan_numbers(attributes, "scan_output_directions", stacked));
+  if (!batched) return add_scan(graph, node, given, options, frame);
+  if (inputs[0].valid()) return unsupported("scans of sequences that differ in length");
+  return add_batched_scan(graph, node, given, options, frame);
+}
+
+/// One scan for each element of the batch, which must be a known few.
+Result<ValueIds> Importer::add_batched_scan(const GraphProto& graph, const NodeProto& node,
+                                            const ValueIds& inputs, const ScanOptions& options,
+                                            const Frame& frame) {
+  constexpr int64_t kMostElements = 64;
+  Builder b(graph_, provenance(node, frame));
+  std::optional<int64_t> batch;
+  for (const ValueId input : inputs) {
+    if (!input.valid() || !graph_.type(input).is_tensor()) return unsupported(kBlocked);
+    if (b.rank(input) < 1) return invalid_model("expected inputs with a batch dim");
+    const auto size = b.dim(input, 0).as_int();
+    if (!size || *size < 1 || *size > kMostElements) {
+      return unsupported("scans of a batch, as before opset 9, of unknown or large size");
+    }
+    if (batch.value_or(*size) != *size) return invalid_model("expected inputs of one batch size");
+    batch = size;
+  }
+  std::vector<ValueIds> parts;  // of each output
+  for (int64_t element = 0; element < *batch; ++element) {
+    ValueIds own;
+    for (const ValueId input : inputs) {
+      TRY(const ValueId row, b.slice_axis(input, 0, b.integer(element), b.integer(1)));
+      TRY(own.emplace_back(), b.reshape(row, Exprs(b.dims(row).begin() + 1, b.dims(row).end())));
+    }
+    TRY(const ValueIds outputs, add_scan(graph, node, own, options, frame));
+    parts.resize(outputs.size());
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      Exprs dims = b.dims(outputs[k]);
+      dims.insert(dims.begin(), b.integer(1));
+      TRY(parts[k].emplace_back(), b.reshape(outputs[k], std::move(dims)));
+    }
+  }
+  ValueIds outputs;
+  for (ValueIds& rows : parts) {
+    TRY(outputs.emplace_back(), b.concat(std::move(rows), 0));
   }
   return outputs;
 }

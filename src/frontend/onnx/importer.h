@@ -77,7 +77,8 @@ Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
 Result<ValueId> as_scalar(Builder& b, ValueId x);
 
 /// Turns one ModelProto into a graph; run() once. import.cc has what concerns the model, nodes.cc
-/// what concerns its nodes, control.cc and branch.cc what concerns their subgraphs.
+/// what concerns its nodes, control.cc, branch.cc and
+/// flex_attention.cc what concerns their subgraphs.
 class Importer {
  public:
   Importer(const ModelProto& model, std::shared_ptr<const void> owner,
@@ -158,6 +159,11 @@ class Importer {
                             std::span<const AttributeProto* const> attributes, Frame& frame);
   Result<ValueIds> inline_if(const NodeProto& node, bool condition,
                              std::span<const AttributeProto* const> attributes, Frame& frame);
+  Result<ValueIds> inline_graph(const GraphProto& graph, std::string_view what,
+                                const NodeProto& node, const ValueIds& inputs, const Frame& frame);
+  Result<ValueIds> build_flex_attention(const NodeProto& node, const ValueIds& inputs,
+                                        std::span<const AttributeProto* const> attributes,
+                                        const Frame& frame);
   Result<GraphRef> failing_branch(const NodeProto& node, const Frame& frame,
                                   std::span<const Capture> captures, const Graph& other,
                                   const Error& error);
@@ -165,8 +171,15 @@ class Importer {
                                     std::optional<Exprs> condition);
   Result<ValueIds> add_loop(const LoopForm& form, const NodeProto& node, const Frame& frame,
                             ValueIds operands, const Exprs& trips);
+  struct ScanOptions;
+  Result<ValueIds> add_scan(const GraphProto& graph, const NodeProto& node, const ValueIds& inputs,
+                            const ScanOptions& options, const Frame& frame);
+  Result<ValueIds> add_batched_scan(const GraphProto& graph, const NodeProto& node,
+                                    const ValueIds& inputs, const ScanOptions& options,
+                                    const Frame& frame);
   Result<ValueIds> build_scan(const NodeProto& node, const ValueIds& inputs,
-                              std::span<const AttributeProto* const> attributes, Frame& frame);
+                              std::span<const AttributeProto* const> attributes, int64_t opset,
+                              const Frame& frame);
   Result<ValueIds> build_loop(const NodeProto& node, const ValueIds& inputs,
                               std::span<const AttributeProto* const> attributes, Frame& frame);
 
@@ -179,6 +192,8 @@ class Importer {
   ModelBytes source_;
   std::unique_ptr<SymbolicContents> contents_;  // of graph_
   ReadSizes read_sizes_;                        // of graph_
+  ValueId turn_;                                // of the loop whose body graph_ is, or none
+  int loops_ = 0;                               // around graph_
   DimTable dims_;
   ModelSummary summary_;
   std::map<FunctionKey, const FunctionProto*> functions_;

@@ -212,6 +212,9 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
     return build_custom(node, custom->second, inputs, attributes, frame);
   }
   if (!domain.empty()) {
+    if (domain == "ai.onnx.preview" && node.op_type == "FlexAttention") {
+      return build_flex_attention(node, inputs, attributes, frame);
+    }
     const OpRow* row = find_row(concat(domain, ".", node.op_type), *opset);
     if (row != nullptr) return build_row(node, *row, *opset, inputs, attributes, frame);
     return unsupported("there is no operator '", to_comment(node.op_type), "' of domain '",
@@ -219,8 +222,7 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
   }
   if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
   if (node.op_type == "Loop") return build_loop(node, inputs, attributes, frame);
-  if (node.op_type == "Scan" && *opset >= 9) return build_scan(node, inputs, attributes, frame);
-  if (node.op_type == "Scan") return unsupported("scans with a batch dim, as before opset 9");
+  if (node.op_type == "Scan") return build_scan(node, inputs, attributes, *opset, frame);
   const OpRow* row = find_row(node.op_type, *opset);
   if (row == nullptr) {
     const auto first = first_opset(node.op_type);
@@ -249,9 +251,9 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
                          row.max_inputs == row.min_inputs ? "" : " or more", " inputs at opset ",
                          opset, ", got ", inputs.size());
   }
-  OpContext context(
-      graph_, provenance(node, frame),
-      {&node, attributes, opset, row.since, inputs, source_, contents_.get(), &read_sizes_});
+  OpContext context(graph_, provenance(node, frame),
+                    {&node, attributes, opset, row.since, inputs, source_, contents_.get(),
+                     &read_sizes_, turn_, loops_});
   auto built = row.build(context);
   if (context.wrong_rank()) built = *context.wrong_rank();
   if (!built) {

@@ -55,6 +55,11 @@ Status OpContext::expect_inputs(std::initializer_list<size_t> needed) const {
   return ok();
 }
 
+Result<ValueId> OpContext::turn() const {
+  if (node_.loops == (node_.turn.valid() ? 1 : 0)) return node_.turn;
+  return unsupported("random numbers in a branch or loop inside of a loop");
+}
+
 Status OpContext::expect_floats(size_t first, size_t end) const {
   for (size_t k = first; k < std::min(end, input_count()); ++k) {
     if (has(k) && !is_float(dtype(in(k)))) {

@@ -37,6 +37,8 @@ class OpContext : public Builder {
     ModelBytes source;
     SymbolicContents* contents = nullptr;
     ReadSizes* read_sizes = nullptr;  // of the same graph
+    ValueId turn;                     // i64[] of the loop whose body the graph is, or none
+    int loops = 0;                    // around the node
   };
 
   OpContext(Graph& graph, std::string provenance, Node node);
@@ -61,6 +63,10 @@ class OpContext : public Builder {
   size_t output_count() const { return node_.proto->outputs.size(); }
   /// Whether anybody may read output k.
   bool wants(size_t k) const { return k < output_count() && !node_.proto->outputs[k].empty(); }
+
+  /// The number of the turn, if the node is in the body of a loop. Errors: unsupported where loops
+  /// around that one, or around a branch, have turns of their own.
+  Result<ValueId> turn() const;
 
   // -- attributes --
   bool has_attr(std::string_view name);

@@ -34,7 +34,16 @@ constexpr Rows kFamilies[] = {elementwise_rows,
                               microsoft_norm_rows,
                               microsoft_other_rows,
                               microsoft_quantize_rows,
-                              microsoft_refused_rows};
+                              microsoft_refused_rows,
+                              random_rows,
+                              state_rows,
+                              deform_rows,
+                              ngram_rows,
+                              training_rows,
+                              ml_rows,
+                              ml_linear_rows,
+                              ml_svm_rows,
+                              ml_tree_rows};
 
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {

@@ -57,6 +57,15 @@ std::span<const OpRow> microsoft_norm_rows();
 std::span<const OpRow> microsoft_other_rows();
 std::span<const OpRow> microsoft_quantize_rows();
 std::span<const OpRow> microsoft_refused_rows();
+std::span<const OpRow> random_rows();
+std::span<const OpRow> state_rows();
+std::span<const OpRow> deform_rows();
+std::span<const OpRow> ngram_rows();
+std::span<const OpRow> training_rows();
+std::span<const OpRow> ml_rows();
+std::span<const OpRow> ml_linear_rows();
+std::span<const OpRow> ml_svm_rows();
+std::span<const OpRow> ml_tree_rows();
 
 /// One output.
 inline Result<ValueIds> only(Result<ValueId> y) {

@@ -97,10 +97,34 @@ Result<ValueIds> size(OpContext& n) {
   return only(n.scalar_of(n.count(n.dims(n.in(0)), 0, n.rank(n.in(0))), DType::i64));
 }
 
+/// A range whose bounds only a run knows: so is its length.
+Result<ValueIds> computed_range(OpContext& n) {
+  const DType held = n.dtype(n.in(0));
+  ValueIds bounds;
+  for (size_t k = 0; k < 3; ++k) {
+    if (n.dtype(n.in(k)) != held) {
+      return invalid_model("expected bounds of one type, got ", held, " and ", n.dtype(n.in(k)));
+    }
+    TRY(bounds.emplace_back(), n.reshape(n.in(k), {}));
+  }
+  TRY(const ValueId steps, n.map(DType::i64, bounds, [](std::span<const Expr> p) {
+    const auto wide = [](Expr e) { return cast(e, DType::f64); };
+    const Expr count = unary(ExprKind::ceil, (wide(p[1]) - wide(p[0])) / wide(p[2]));
+    return max(cast(count, DType::i64), p[0].pool().integer(0));
+  }));
+  TRY(const Exprs count, n.contents_of(steps, "limit"));
+  TRY(const ValueId i, n.iota({max(count[0], n.integer(0))}, 0));
+  return only(n.map(held, {i, bounds[0], bounds[2]}, [](std::span<const Expr> p) {
+    return p[1] + cast(p[0], p[1].dtype()) * p[2];
+  }));
+}
+
 /// start, start + delta, ... below limit. Bounds of integers may depend on dims.
 Result<ValueIds> range(OpContext& n) {
   const DType held = n.dtype(n.in(0));
+  const auto is_constant = [&](size_t k) { return n.graph().constant(n.in(k)) != nullptr; };
   if (is_float(held)) {
+    if (!is_constant(0) || !is_constant(1) || !is_constant(2)) return computed_range(n);
     std::vector<double> bounds;
     for (size_t k = 0; k < 3; ++k) {
       TRY(const std::vector<double> value, n.constant_reals(k, k == 0   ? "start"
@@ -120,9 +144,11 @@ Result<ValueIds> range(OpContext& n) {
       return n.number(held, bounds[0]) + cast(p[0], compute) * n.number(held, bounds[2]);
     }));
   }
+  TRY(const Exprs deltas, n.contents(2, "delta"));
+  if (deltas.size() != 1 || !deltas[0].as_int()) return computed_range(n);
   TRY(const Expr start, n.content(0, "start"));
   TRY(const Expr limit, n.content(1, "limit"));
-  TRY(const int64_t delta, n.number_at(2, "delta"));
+  const int64_t delta = *deltas[0].as_int();
   if (delta == 0 || delta < -kMaxDim || delta > kMaxDim) {
     return invalid_model("input 'delta': expected a number other than 0, got ", delta);
   }

@@ -33,7 +33,13 @@ Result<ValueIds> one_hot(OpContext& n) {
   const ValueId given = n.in(0);
   TRY(const int64_t axis, n.attr_axis("axis", n.rank(given) + 1, -1));
   Expr depth;
-  if (n.has(1) && is_float(n.dtype(n.in(1)))) {
+  const bool is_real = is_float(n.dtype(n.in(1)));
+  if (is_real && n.graph().constant(n.in(1)) == nullptr) {
+    TRY(const ValueId whole, n.cast(n.in(1), DType::i64));
+    TRY(const Exprs read, n.contents_of(whole, "depth"));
+    if (read.size() != 1) return invalid_model("input 'depth': expected one number");
+    depth = max(read[0], n.integer(0));
+  } else if (is_real) {
     TRY(const std::vector<double> value, n.constant_reals(1, "depth"));
     if (value.size() != 1 || !(value[0] >= 0 && value[0] <= static_cast<double>(kMaxDim))) {
       return invalid_model("input 'depth': expected one number from 0 to ", kMaxDim);

@@ -193,32 +193,8 @@ Result<ValueIds> local_response_norm(OpContext& n) {
   return only(n.cast(y, n.dtype(x)));
 }
 
-/// Inference: the input itself, and a mask of ones.
-Result<ValueIds> dropout(OpContext& n) {
-  for (const std::string_view name : {"ratio", "is_test", "seed"}) n.has_attr(name);
-  if (n.has(2)) {
-    TRY(const int64_t training, n.number_at(2, "training_mode"));
-    if (training != 0) {
-      std::vector<double> ratio = {0.5};
-      if (n.has(1)) {
-        TRY(ratio, n.constant_reals(1, "ratio"));
-      }
-      if (ratio.size() != 1 || ratio[0] != 0) return unsupported("training");
-    }
-  }
-  ValueIds ys = {n.in(0)};
-  if (n.wants(1)) {
-    // The mask had the type of the data before opset 10.
-    const DType held = n.opset() < 10 ? n.dtype(n.in(0)) : DType::b8;
-    TRY(const ValueId mask, n.fill(held, 1, n.dims(n.in(0))));
-    ys.push_back(mask);
-  }
-  return ys;
-}
-
 constexpr OpRow kRows[] = {
     {"BatchNormalization", 1, 5, 5, batch_norm},
-    {"Dropout", 1, 1, 3, dropout},
     {"GroupNormalization", 18, 3, 3, group_norm<true>},
     {"GroupNormalization", 21, 3, 3, group_norm<false>},
     {"InstanceNormalization", 1, 3, 3, instance_norm},

@@ -1,48 +1,15 @@
 // frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign,
 // MaxRoiPool, AffineGrid.
-//
-// A picture becomes rows of channels [N * places, C]; a place is a weighted sum of rows (Tap).
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "frontend/onnx/ops.h"
 #include "frontend/onnx/spatial.h"
+#include "frontend/onnx/taps.h"
 
 namespace ingot::onnx {
 namespace {
-
-/// x [N, C, spatial..] as [N * spatial.., C], in the type of computation.
-Result<ValueId> rows_of_channels(OpContext& n, ValueId x) {
-  TRY(const ValueId wide, n.cast(x, compute_dtype(n.dtype(x))));
-  TRY(const ValueId last, channels_last(n, wide));
-  const Exprs dims = n.dims(last);
-  return n.reshape(last, {n.count(dims, 0, n.rank(last) - 1), dims.back()});
-}
-
-/// A row and how much of it.
-struct Tap {
-  ValueId row;     // i64 [places..]
-  ValueId weight;  // [places..]
-};
-
-/// The weighted rows [places.., C], put together by `combine`.
-Result<ValueId> weigh(OpContext& n, ValueId rows, const std::vector<Tap>& taps,
-                      const std::function<Expr(Expr, Expr)>& combine) {
-  ValueIds xs;
-  for (const Tap& tap : taps) {
-    TRY(const ValueId read, n.gather(rows, tap.row, 0));
-    Exprs dims = n.dims(tap.weight);
-    dims.push_back(n.integer(1));
-    TRY(const ValueId column, n.reshape(tap.weight, std::move(dims)));
-    xs.insert(xs.end(), {read, column});
-  }
-  return n.map(n.dtype(rows), xs, [&](std::span<const Expr> p) {
-    Expr total = p[0] * p[1];
-    for (size_t k = 2; k < p.size(); k += 2) total = combine(total, p[k] * p[k + 1]);
-    return total;
-  });
-}
 
 Expr sum(Expr a, Expr b) {
   return a + b;
@@ -52,26 +19,6 @@ Expr larger(Expr a, Expr b) {
 }
 
 // ---- GridSample ----
-
-enum class Padding : uint8_t { zeros, border, reflection };
-
-/// A coordinate between lo and hi, mirrored at them as often as needed. Source: ONNX GridSample-22.
-Expr reflected(Expr v, Expr lo, Expr hi) {
-  const auto real = [&](double value) { return v.pool().real(value, v.dtype()); };
-  const Expr span = max(hi - lo, real(1e-30));
-  const Expr period = span * real(2);
-  const Expr along = floormod(v - lo, period);
-  return lo + min(along, period - along);
-}
-
-struct Grid {
-  Padding padding = Padding::zeros;
-  bool align_corners = false;
-  bool cubic = false;
-  DType compute = DType::f32;
-  Exprs sizes;      // spatial dims of x
-  ValueIds places;  // per dim, coordinates [N, out..]
-};
 
 /// Coordinate `axis` of the grid [N, out.., D], where -1..1 is the picture, in elements.
 Result<ValueId> grid_coordinate(OpContext& n, ValueId grid, const Grid& g, size_t axis,
@@ -98,60 +45,6 @@ Result<ValueId> grid_coordinate(OpContext& n, ValueId grid, const Grid& g, size_
   });
 }
 
-/// Weight of the tap `offset` behind the element before a coordinate. Source: ONNX GridSample-22.
-Expr tap_weight(Expr fraction, int64_t offset, bool cubic) {
-  const auto real = [&](double value) { return fraction.pool().real(value, fraction.dtype()); };
-  if (!cubic) return offset == 0 ? real(1) - fraction : fraction;
-  constexpr double kA = -0.75;
-  const Expr r = unary(ExprKind::abs, real(static_cast<double>(offset)) - fraction);
-  if (offset == 0 || offset == 1) {
-    return ((real(kA + 2) * r) - real(kA + 3)) * r * r + real(1);
-  }
-  return ((real(kA) * r - real(5 * kA)) * r + real(8 * kA)) * r - real(4 * kA);
-}
-
-/// The tap at `offsets` from the elements before the coordinates.
-Result<Tap> grid_tap(OpContext& n, const Grid& g, const std::vector<int64_t>& offsets,
-                     bool nearest) {
-  ValueIds xs = g.places;
-  TRY(const ValueId batch, n.iota(n.dims(g.places[0]), 0));
-  xs.push_back(batch);
-  const auto element = [&](std::span<const Expr> p, size_t k) {
-    return unary(ExprKind::floor, p[k]) + n.pool().real(static_cast<double>(offsets[k]), g.compute);
-  };
-  Tap tap;
-  TRY(tap.row, n.map(DType::i64, xs, [&](std::span<const Expr> p) {
-    Expr row = p.back();
-    for (size_t k = 0; k < g.sizes.size(); ++k) {
-      Expr at = element(p, k);
-      const Expr size = ingot::cast(g.sizes[k], g.compute);
-      const Expr half = n.pool().real(0.5, g.compute), one = n.pool().real(1, g.compute);
-      if (g.padding == Padding::reflection) {
-        const Expr lo = g.align_corners ? n.pool().real(0, g.compute) : -half;
-        const Expr hi = g.align_corners ? size - one : size - half;
-        at = select(logical_or(less(at, lo), less(hi, at)), reflected(at, lo, hi), at);
-      }
-      const Expr index = ingot::cast(at, DType::i64);
-      row = row * g.sizes[k] + max(min(index, g.sizes[k] - 1), n.integer(0));
-    }
-    return row;
-  }));
-  TRY(tap.weight, n.map(g.compute, xs, [&](std::span<const Expr> p) {
-    Expr weight = n.pool().real(1, g.compute);
-    Expr inside = n.pool().boolean(true);
-    for (size_t k = 0; k < g.sizes.size(); ++k) {
-      if (!nearest)
-        weight = weight * tap_weight(p[k] - unary(ExprKind::floor, p[k]), offsets[k], g.cubic);
-      const Expr at = element(p, k);
-      inside = logical_and(inside, logical_and(less_equal(n.pool().real(0, g.compute), at),
-                                               less(at, ingot::cast(g.sizes[k], g.compute))));
-    }
-    if (g.padding != Padding::zeros) return weight;
-    return select(inside, weight, n.pool().real(0, g.compute));
-  }));
-  return tap;
-}
-
 Result<ValueIds> grid_sample(OpContext& n) {
   TRY_STATUS(n.expect_floats(1, 2));
   const ValueId x = n.in(0);
@@ -176,18 +69,7 @@ Result<ValueIds> grid_sample(OpContext& n) {
     TRY(const ValueId place, grid_coordinate(n, grid, g, k, nearest));
     g.places.push_back(place);
   }
-  const int64_t first = cubic ? -1 : 0, last = nearest ? 0 : cubic ? 2 : 1;
-  std::vector<Tap> taps;
-  std::vector<int64_t> offsets(g.sizes.size(), first);
-  for (bool more = true; more;) {
-    TRY(const Tap tap, grid_tap(n, g, offsets, nearest));
-    taps.push_back(tap);
-    more = false;
-    for (size_t k = offsets.size(); k-- > 0 && !more;) {
-      more = offsets[k] < last;
-      offsets[k] = more ? offsets[k] + 1 : first;
-    }
-  }
+  TRY(const std::vector<Tap> taps, grid_taps(n, g, nearest));
   TRY(const ValueId rows, rows_of_channels(n, x));
   TRY(const ValueId read, weigh(n, rows, taps, sum));
   TRY(const ValueId y, channels_first(n, read));
