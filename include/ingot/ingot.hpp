@@ -7,6 +7,7 @@
 #define INGOT_INGOT_HPP_
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
@@ -61,7 +62,8 @@ class [[nodiscard]] Expected {
   const T* operator->() const { return &*value_; }
   /// The failure. There must be no value.
   const Failure& failure() const { return failure_; }
-  /// The value; without one it throws Exception with INGOT_HPP_EXCEPTIONS, and aborts otherwise.
+  /// The value; without one it throws Exception with INGOT_HPP_EXCEPTIONS, and otherwise
+  /// prints the failure and aborts.
   T value() && {
     if (!value_) stop();
     return *std::move(value_);
@@ -72,6 +74,7 @@ class [[nodiscard]] Expected {
 #ifdef INGOT_HPP_EXCEPTIONS
     throw Exception(failure_);
 #else
+    std::fprintf(stderr, "ingot: %s\n", failure_.message.c_str());
     std::abort();
 #endif
   }

@@ -129,6 +129,13 @@ Json latency_json(std::vector<double> times) {
           {"mean", sum / static_cast<double>(times.size())}};
 }
 
+/// What was measured: the dims of each input, by name.
+Json shapes_json(std::span<const HostTensor> inputs, std::span<const InputPort> ports) {
+  Json json = Json::object();
+  for (size_t k = 0; k < ports.size(); ++k) json[ports[k].name] = inputs[k].dims;
+  return json;
+}
+
 Json profile_json(const StepTimes& steps, const Probe& probe) {
   Json rows = Json::array();
   for (const auto& [number, row] : steps.rows) {
@@ -188,7 +195,8 @@ Result<int> run(const Options& options) {
   const auto before_load = Clock::now();
   TRY(const LoadedModel model, LoadedModel::open(library.string(), open));
   const double load_ms = ms_since(before_load);
-  TRY(const std::vector<HostTensor> inputs, gather_inputs(input_ports(model), options.inputs));
+  const std::vector<InputPort> ports = input_ports(model);
+  TRY(const std::vector<HostTensor> inputs, gather_inputs(ports, options.inputs));
 
   std::vector<Runner> runners;
   for (int k = 0; k < lanes; ++k) runners.emplace_back(model, inputs);
@@ -256,6 +264,7 @@ Result<int> run(const Options& options) {
   }
   Json json = {{"latency", latency_json(times)},
                {"runs", times.size()},
+               {"inputs", shapes_json(inputs, ports)},
                {"threads", threads},
                {"concurrency", lanes},
                {"throughput_per_s", static_cast<double>(times.size()) / wall_s},
@@ -269,6 +278,9 @@ Result<int> run(const Options& options) {
     return 0;
   }
   const Json& l = json["latency"];
+  for (const auto& [name, dims] : json["inputs"].items()) {
+    print(concat("input ", name, ": ", dims.dump(), "\n"));
+  }
   print(
       fmt::format("latency ms: min {:.4f}, median {:.4f}, p90 {:.4f}, p99 {:.4f} over {} runs\n"
                   "throughput {:.1f} per s, {} threads, {} at a time; opened in {:.2f} ms, first "

@@ -44,6 +44,16 @@ void print(const Json& json);
 /// A line on stderr: "ingot: warning: ...".
 void warn(const std::string& text);
 
+/// While it lives, SIGINT and SIGTERM end the program at once: for work that cannot look whether it
+/// was interrupted.
+class EndsAtOnce {
+ public:
+  EndsAtOnce();
+  ~EndsAtOnce();
+  EndsAtOnce(const EndsAtOnce&) = delete;
+  EndsAtOnce& operator=(const EndsAtOnce&) = delete;
+};
+
 /// Turns true at the first SIGINT or SIGTERM; commands that take long look at it.
 const std::atomic<bool>& interrupted();
 /// The same as an int, for ingot_run_options::cancel.

@@ -11,7 +11,7 @@ namespace ingot::cli {
 namespace {
 
 struct Options {
-  std::string model, output, report;
+  std::string model, output;
   bool json = false;
   CompileArguments compile;
 };
@@ -54,8 +54,8 @@ Result<int> run(const Options& options) {
   double import = 0;
   // What cannot be written is told before the work, not after it.
   std::optional<AtomicFile> report_file;
-  if (!options.report.empty()) {
-    TRY(AtomicFile file, AtomicFile::create(options.report));
+  if (!options.compile.report.empty()) {
+    TRY(AtomicFile file, AtomicFile::create(options.compile.report));
     report_file.emplace(std::move(file));
   }
   TRY(const CompileReport report,
@@ -83,7 +83,7 @@ Run setup_compile(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "an .onnx file")->required();
   app.add_option("-o,--output", options->output, "what to write")->required();
-  app.add_option("--report", options->report, "a JSON file that tells how it went");
+  app.add_option("--report", options->compile.report, "a JSON file that tells how it went");
   app.add_flag("--json", options->json, "print the result as JSON");
   options->compile.add_to(app);
   return [options] { return run(*options); };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -77,10 +78,17 @@ Status check_shapes(std::span<const InputPort> ports, const Shapes& shapes) {
   return ok();
 }
 
-Status check_input(const InputPort& port, const HostTensor& tensor) {
+Status check_input(const InputPort& port, const HostTensor& tensor,
+                   const std::map<std::string, int64_t>& sizes) {
   bool fits = tensor.dtype == port.dtype && tensor.dims.size() == port.dims.size();
   for (size_t k = 0; fits && k < tensor.dims.size(); ++k) {
     fits = port.dims[k].first < 0 || port.dims[k].first == tensor.dims[k];
+  }
+  for (size_t k = 0; fits && k < tensor.dims.size(); ++k) {
+    const auto size = sizes.find(port.dims[k].second);
+    if (size == sizes.end() || port.dims[k].first >= 0 || size->second == tensor.dims[k]) continue;
+    return invalid_argument("--dim ", size->first, "=", size->second, ": expected ", tensor.dims[k],
+                            ", as input '", port.name, "' has");
   }
   if (fits) return ok();
   return invalid_argument("input '", port.name, "': expected ", shape_text(port), ", got ",
@@ -130,6 +138,7 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
   if (!options.set.empty()) {
     TRY(given, read_set(options.set, ports));
   }
+  std::set<std::string> named;
   for (const std::string& text : options.inputs) {
     // A name may hold '=', a file's name behind it seldom does: the first split that names an
     // input.
@@ -144,7 +153,11 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
       return invalid_argument("--input ", text, ": expected NAME=FILE with one of the inputs ",
                               join(names, ", "));
     }
-    TRY(given[text.substr(0, at)], read_tensor_file(std::string_view(text).substr(at + 1)));
+    const std::string name = text.substr(0, at);
+    if (!named.insert(name).second) {
+      return invalid_argument("--input ", text, ": expected one file for '", name, "', got two");
+    }
+    TRY(given[name], read_tensor_file(std::string_view(text).substr(at + 1)));
   }
   TRY(const auto sizes, options.dims.values());
   TRY_STATUS(check_dim_names(ports, sizes));
@@ -161,7 +174,7 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
   std::vector<HostTensor> tensors;
   for (const InputPort& port : ports) {
     if (const auto found = given.find(port.name); found != given.end()) {
-      TRY_STATUS(check_input(port, found->second));
+      TRY_STATUS(check_input(port, found->second, sizes));
       tensors.push_back(std::move(found->second));
       continue;
     }

@@ -112,6 +112,16 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "ingot: warning: %s\n", text.c_str());
 }
 
+EndsAtOnce::EndsAtOnce() {
+  if (interrupted()) return;  // the next one does already
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+EndsAtOnce::~EndsAtOnce() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
 const std::atomic<bool>& interrupted() {
   return interrupt_seen;
 }

@@ -212,6 +212,22 @@ Result<ImportOptions> CompileArguments::parse_import() const {
   return options;
 }
 
+namespace {
+
+/// Errors: invalid_argument if what is going to be written is a file of the model.
+Status check_kept(std::span<const ModelFile> files, const std::string& written) {
+  for (const ModelFile& file : files) {
+    std::error_code missing;
+    if (!written.empty() && std::filesystem::equivalent(file.path, written, missing)) {
+      return invalid_argument(written, ": expected another name for what is written, this is ",
+                              "a file of the model");
+    }
+  }
+  return ok();
+}
+
+}  // namespace
+
 Result<CompileReport> compile_model(const std::filesystem::path& model,
                                     const std::filesystem::path& output,
                                     const CompileArguments& arguments, double* seconds_import) {
@@ -225,6 +241,10 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
   }
   TRY_STATUS(add_custom_operators(operators, import, options));
   TRY(ImportedModel imported, import_model_with_summary(model, import));
+  for (const std::string& path :
+       {output.string(), concat(output.string(), ".weights"), arguments.report}) {
+    TRY_STATUS(check_kept(imported.files, path));
+  }
   if (!imported.files.empty()) options.model_hash = to_text(hash_bytes(imported.files[0].bytes));
   options.source_of = [&](const ConstantData& data) { return find_source(imported.files, data); };
   Progress progress;

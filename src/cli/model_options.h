@@ -43,6 +43,7 @@ struct CompileArguments {
   std::string dump_directory;
   std::vector<std::string> disabled;
   std::string keep_source;
+  std::string report;                // written by the caller
   std::vector<std::string> custom;   // JSON files
   std::vector<std::string> outputs;  // inner values that become outputs
 

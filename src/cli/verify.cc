@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare.h"
@@ -85,7 +86,10 @@ Result<Values> run_both(const Graph& graph, const std::string& library,
     TRY(Tensor tensor, to_tensor(out));
     values.got.push_back(std::move(tensor));
   }
-  TRY(values.expected, add_note(Interpreter(graph).run(tensors), "reference"));
+  {
+    const EndsAtOnce unwatched;
+    TRY(values.expected, add_note(Interpreter(graph).run(tensors), "reference"));
+  }
   for (Tensor& expected : values.expected) {
     TRY(expected, rounded(expected));
   }
@@ -163,6 +167,16 @@ std::string output_text(const std::string& name, const Difference& difference) {
                                  : concat("FAIL ", name, ": ", difference.text, "; ", sizes, "\n");
 }
 
+/// Says so where the library was compiled from another file: its results may well differ.
+Status check_origin(const std::string& library, const std::string& path) {
+  TRY(const LoadedModel model, LoadedModel::open(library));
+  TRY(const MappedFile file, MappedFile::open(path));
+  if (model.description().hash != to_text(hash_bytes(file.bytes()))) {
+    warn(concat(library, ": was compiled from another file than ", path));
+  }
+  return ok();
+}
+
 Result<int> run(Options options) {
   options.compile.dims = options.inputs.dims;
   for (const auto& tolerance : {options.relative, options.absolute}) {
@@ -176,6 +190,8 @@ Result<int> run(Options options) {
   std::string library = options.library;
   if (library.empty()) {
     TRY(library, compiled(options.model, options.compile));
+  } else {
+    TRY_STATUS(check_origin(library, options.model));
   }
   TRY(const Values both, run_both(graph, library, inputs));
 

@@ -102,7 +102,8 @@ Result<ModelSummary> summarize_model(const std::filesystem::path& path,
 }
 
 std::string to_text(const ModelSummary& summary) {
-  std::string out = concat(summary.format, ", by ", summary.producer, "\n");
+  std::string out =
+      concat(summary.format, summary.producer.empty() ? "" : ", by ", summary.producer, "\n");
   for (const auto& [domain, version] : summary.opsets) {
     out += concat("opset: ", to_comment(domain), " ", version, "\n");
   }

@@ -166,6 +166,13 @@ class Models(ProgramTest):
 
 
 class Outputs(ProgramTest):
+    def test_output_is_the_model(self):
+        path = self.model(onnx.dense())
+        before = path.read_bytes()
+        for more in ([path], [self.out / "model.so", "--report", path]):
+            self.bad(USAGE, [path.name, "file of the model"], "compile", path, "-o", *more)
+            self.assertEqual(path.read_bytes(), before)
+
     def test_unwritable(self):
         path = self.model()
         for output in (self.folder / "no/such/folder/model.so", pathlib.Path("/proc/model.so"),
@@ -475,6 +482,14 @@ class RunTime(ProgramTest):
 
     def test_missing_input(self):
         self.refuse(["'x'", "f32[batch, 8]"])
+
+    def test_given_twice(self):
+        npy(self.x, [1, 8], [0.0] * 8)
+        self.refuse(["one file for 'x'", "two"], "--input", f"x={self.x}", "--input", f"x={self.x}")
+
+    def test_dim_beside_a_file(self):
+        npy(self.x, [2, 8], [0.0] * 16)
+        self.refuse(["--dim batch=3", "expected 2", "'x'"], "--input", f"x={self.x}", "--dim", "batch=3")
 
     def test_dtype(self):
         npy(self.x, [1, 8], [0] * 8, "q")

@@ -32,6 +32,7 @@ class Verify(ProgramTest):
         done = self.ingot("verify", model, "--so", library, "--random", "3", "--dim", "batch=5",
                           "--json")
         self.assertEqual(done.status, DIFFERS, done.err)
+        self.assertIn("was compiled from another file than", done.err)
         self.assertFalse(done.json["ok"])
         self.assertGreater(done.json["outputs"][0]["mismatches"], 0)
         self.assertEqual(len(done.json["outputs"][0]["worst_index"]), 2)
