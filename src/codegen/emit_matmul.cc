@@ -86,7 +86,9 @@ class GemmWriter {
   void function_body() {
     Writer& out = w_.out();
     out.line("const i64 rows = ", cpu_dim(rows_), ";");
-    out.line("const i64 blocks = (rows + ", row_block_ - 1, ") / ", row_block_, ";");
+    if (!rows_first_) {
+      out.line("const i64 blocks = (rows + ", row_block_ - 1, ") / ", row_block_, ";");
+    }
     out.block("while (begin < end)", [&] {
       std::string unit = "begin";
       if (batched_) {

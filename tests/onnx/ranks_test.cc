@@ -113,7 +113,9 @@ Counts with_other_ranks(const fs::path& models) {
 
 TEST(OnnxRanks, AnyRankIsTakenOrRefused) {
   const Counts counts = with_other_ranks(fs::path(INGOT_ONNX_DATA) / "node");
-  EXPECT_GT(counts.taken, 3000);
+  // Both happen often. What is unknown is taken, as a placeholder: with more operators more is
+  // refused.
+  EXPECT_GT(counts.taken, 2000);
   EXPECT_GT(counts.refused, 1000);
 }
 

@@ -140,17 +140,18 @@ GPU_DEVICE T bit_not(T a) {
   return static_cast<T>(~a);
 }
 
-/// Amounts below 0 or not below the width shift everything out.
+/// Amounts below 0, which are huge as u64, or not below the width shift everything out.
 template <class T>
 GPU_DEVICE T shift_left(T a, T amount) {
-  if (amount < 0 || static_cast<u64>(amount) >= sizeof(T) * 8) return 0;
+  if (static_cast<u64>(amount) >= sizeof(T) * 8) return 0;
   return static_cast<T>(static_cast<u64>(a) << static_cast<int>(amount));
 }
 template <class T>
 GPU_DEVICE T shift_right(T a, T amount) {
-  const bool all_out = amount < 0 || static_cast<u64>(amount) >= sizeof(T) * 8;
-  if (all_out) return static_cast<T>(a < 0 ? -1 : 0);
-  return static_cast<T>(a >> static_cast<int>(amount));
+  constexpr int kBits = sizeof(T) * 8;
+  constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(1);
+  if (static_cast<u64>(amount) < kBits) return static_cast<T>(a >> static_cast<int>(amount));
+  return kSigned ? static_cast<T>(a >> (kBits - 1)) : static_cast<T>(0);
 }
 
 /// Of floats, for reductions of any type.
