@@ -19,11 +19,7 @@ class Joiner {
       : graph_(graph), in_memory_(in_memory), may_join_(may_join) {}
 
   std::vector<std::vector<ValueId>> run() {
-    // A state is updated where it lies, so that regions around it keep their order.
-    const bool has_state = std::ranges::any_of(graph_.inputs(), [&](const GraphInput& input) {
-      return !graph_.type(input.value).is_tensor();
-    });
-    if (has_state) return {};
+    if (has_hidden_order()) return {};
     for (NodeId id : graph_.nodes()) {
       for (ValueId output : graph_.node(id).outputs) {
         if (may_join_[output.value]) visit(output);
@@ -40,6 +36,20 @@ class Joiner {
     std::vector<ValueId> values;
     size_t nodes;
   };
+
+  /// Whether regions have an order beyond what they read: a state is updated where it lies, and a
+  /// symbol that a run finds out is known only from then on.
+  bool has_hidden_order() const {
+    const bool has_state = std::ranges::any_of(graph_.inputs(), [&](const GraphInput& input) {
+      return !graph_.type(input.value).is_tensor();
+    });
+    bool finds_symbols = false;
+    for (size_t k = 0; k < graph_.pool().symbol_count(); ++k) {
+      const ExprPool& pool = graph_.pool();
+      finds_symbols = finds_symbols || pool.symbol_info(SymbolId(k)).data_dependent;
+    }
+    return has_state || finds_symbols;
+  }
 
   void visit(ValueId value) {
     const RegionBody region = region_of(graph_, in_memory_, value);
