@@ -3,7 +3,8 @@
 
     suite_test.py INGOT DATA
 
-With UPDATE_GOLDEN=1 it writes the page anew. A case that is listed and passes is a failure, too: the list only shrinks."""
+With UPDATE_GOLDEN=1 it writes the page anew. A case that is listed and passes is a failure, too: the list only
+shrinks."""
 
 import collections
 import json
@@ -17,9 +18,9 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 HEAD = """# ONNX's backend suite
 
-The cases of onnx 1.22 as compiled code, as `ingot conformance` runs them: rtol 1e-3 and atol 1e-7; whole numbers, types and
-shapes exact. Where random operators draw other numbers than NumPy did, types and dims are compared. Nothing is skipped. What
-follows is written and compared by `tests/onnx/suite_test.py`.
+The cases of onnx 1.22 as compiled code, as `ingot conformance` runs them: rtol 1e-3 and atol 1e-7; whole numbers,
+types and shapes exact. Where random operators draw other numbers than NumPy did, types and dims are compared. Nothing
+is skipped. What follows is written and compared by `tests/onnx/suite_test.py`.
 
 """
 
@@ -28,7 +29,8 @@ def run(program, data):
     """[{name, status, op, message}] of all cases."""
     with tempfile.TemporaryDirectory() as folder:
         result = pathlib.Path(folder) / "cases.json"
-        done = subprocess.run([program, "conformance", *(data / kind for kind in KINDS), "--jobs", "2", "--json", result],
+        folders = [data / kind for kind in KINDS]
+        done = subprocess.run([program, "conformance", *folders, "--jobs", "2", "--json", result],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if not result.exists():
             sys.exit(f"conformance ended with {done.returncode}:\n{done.stdout}")
@@ -37,8 +39,9 @@ def run(program, data):
 
 def page(cases):
     count = collections.Counter(case["status"] for case in cases)
-    lines = [f"{len(cases)} cases: {count['pass']} pass, {count['fail']} fail, {count['unsupported']} unsupported, "
-             f"{count['crash']} crash.", "", "| case | status | operator |", "|---|---|---|"]
+    lines = [f"{len(cases)} cases: {count['pass']} pass, {count['fail']} fail, "
+             f"{count['unsupported']} unsupported, {count['crash']} crash.",
+             "", "| case | status | operator |", "|---|---|---|"]
     for case in sorted(cases, key=lambda c: (c["status"], c.get("op", ""), c["name"])):
         if case["status"] != "pass":
             lines.append(f"| {case['name'].rsplit('/', 1)[-1]} | {case['status']} | {case.get('op', '')} |")
