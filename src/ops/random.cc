@@ -1,13 +1,10 @@
 // ops/random.cc: Philox4x32-10, a bijection of counters that mixes them well.
 #include "ops/random.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "ir/graph.h"
 #include "ops/checks.h"
-#include "ops/control.h"
 #include "ops/registry.h"
 #include "ops/sampling.h"
 
@@ -34,15 +31,6 @@ uint64_t philox(uint64_t counter, uint64_t stream, uint64_t key) {
     for (size_t w = 0; w < 2; ++w) k[w] = (k[w] + kWeyl[w]) & kWord;
   }
   return c[0] << 32 | c[1];
-}
-
-bool draws_numbers(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
-    const OpRef& op = graph.node(id).op;
-    return op.is<RandomUniform>() || std::ranges::any_of(bodies_of(op), [](const GraphRef& body) {
-             return draws_numbers(*body);
-           });
-  });
 }
 
 Result<Types> RandomUniform::infer(InferContext& ctx) const {

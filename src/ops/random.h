@@ -39,7 +39,4 @@ struct RandomUniform {
 /// The first two of the four words of Philox4x32-10, the first in the upper half.
 uint64_t philox(uint64_t counter, uint64_t stream, uint64_t key);
 
-/// Whether a node of the graph, or of a body in it, draws numbers.
-bool draws_numbers(const Graph& graph);
-
 }  // namespace ingot::ops
