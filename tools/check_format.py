@@ -11,6 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 CODE = (".c", ".cc", ".def", ".h", ".hpp")
 TEXT = CODE + (".cmake", ".md", ".py", ".sh", ".txt")
 MAX_COLUMNS = {".md": None, ".py": 120, ".txt": None}
+# Algorithms that return a subrange: clang 14 cannot compile libstdc++ 12's.
+SUBRANGES = re.compile(r"std::ranges::(?:unique|equal_range|partition|remove|remove_if|rotate|search|subrange)\b")
 PATHS_OF_ONE_MACHINE = re.compile(r"/(?:work|root|home)/[a-z]")
 
 
@@ -32,6 +34,8 @@ def text_problems(file):
             yield f"{name}:{number}: a tab"
         if limit and len(line) > limit and file.suffix not in CODE:
             yield f"{name}:{number}: {len(line)} columns, at most {limit}"
+        if file.suffix in CODE and SUBRANGES.search(line):
+            yield f"{name}:{number}: not for clang 14: std::ranges::unique and others that return a subrange"
         if file != pathlib.Path(__file__).resolve() and PATHS_OF_ONE_MACHINE.search(line):
             yield f"{name}:{number}: a path of one machine"
 

@@ -24,6 +24,29 @@ bool is_printable(char c) {
   return c >= ' ' && c <= '~';
 }
 
+/// The bytes of the UTF-8 character that `text` begins with; 0 if it is none, or none that can be
+/// seen on its line where it stands: controls, zero widths, marks of direction.
+size_t visible_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return is_printable(text.front()) ? 1 : 0;
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  uint32_t code = lead & (0x7fU >> bytes);
+  for (const char c : text.substr(1, bytes - 1)) {
+    const auto next = static_cast<unsigned char>(c);
+    if (next >> 6 != 0b10) return 0;
+    code = code << 6 | (next & 0x3fU);
+  }
+  constexpr uint32_t kSmallest[] = {0x80, 0x800, 0x10000};  // of 2, 3 and 4 bytes
+  if (code < kSmallest[bytes - 2] || code > 0x10ffff) return 0;
+  constexpr std::pair<uint32_t, uint32_t> kUnseen[] = {
+      {0x80, 0xa0},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f}, {0x2028, 0x202e},
+      {0x2060, 0x206f}, {0xd800, 0xdfff}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}};
+  const bool unseen = std::ranges::any_of(
+      kUnseen, [code](const auto& range) { return range.first <= code && code <= range.second; });
+  return unseen ? 0 : bytes;
+}
+
 // C17, C++20 and the words that CUDA and HIP take, sorted.
 constexpr std::string_view kKeywords[] = {"alignas",
                                           "alignof",
@@ -235,13 +258,15 @@ std::string to_identifier(std::string_view text) {
 std::string to_comment(std::string_view text) {
   constexpr size_t kMaxBytes = 120;
   std::string out;
-  for (char c : text.substr(0, kMaxBytes)) {
-    if (!is_printable(c) || c == '\\') c = '?';
-    if (!out.empty() && (out.back() == '*' || out.back() == '/') && (c == '/' || c == '*'))
+  for (size_t k = 0; k < text.size();) {
+    const size_t bytes = visible_character(text.substr(k));
+    if (k + std::max<size_t>(bytes, 1) > kMaxBytes) return out + "...";
+    const std::string_view c = bytes == 0 || text[k] == '\\' ? "?" : text.substr(k, bytes);
+    if (!out.empty() && (out.back() == '*' || out.back() == '/') && (c == "/" || c == "*"))
       out += ' ';
     out += c;
+    k += std::max<size_t>(bytes, 1);
   }
-  if (text.size() > kMaxBytes) out += "...";
   return out;
 }
 

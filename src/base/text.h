@@ -40,8 +40,9 @@ std::optional<std::string> unquote(std::string_view literal);
 /// a letter, has no "__", is at most 48 bytes and never a keyword. Different texts may give one
 /// identifier.
 std::string to_identifier(std::string_view text);
-/// `text` for a comment on one line: no line breaks, no comment marks, no trailing backslash, only
-/// printable ASCII (other bytes as '?'), cut at 120 bytes.
+/// `text` for a comment on one line: no line breaks, no comment marks, no trailing backslash, cut
+/// at 120 bytes. Bytes that are no UTF-8, and characters that cannot be seen or turn the direction
+/// of a line (Unicode Technical Standard 55), stand as '?'.
 std::string to_comment(std::string_view text);
 
 /// The shortest decimal that reads back as the same number, always with a point, an exponent, or

@@ -56,6 +56,17 @@ TEST(Text, CommentsStayInTheirLine) {
   EXPECT_EQ(to_comment("a*/b\n#include\\"), "a* /b?#include?");
   EXPECT_EQ(to_comment("//*"), "/ / *");
   EXPECT_EQ(to_comment(std::string(200, 'x')), std::string(120, 'x') + "...");
+  EXPECT_EQ(to_comment(std::string(119, 'x') + "\u00e9"), std::string(119, 'x') + "...");
+}
+
+TEST(Text, CommentsKeepLettersOfAllLanguages) {
+  EXPECT_EQ(to_comment("caf\u00e9 \u753b\u50cf \U0001f600"), "caf\u00e9 \u753b\u50cf \U0001f600");
+  // A control, no-break controls of C1, a zero-width space, two that turn the line's direction.
+  EXPECT_EQ(to_comment("a\x1b b\u0085 c\u200b d\u202e e\u2066 f\ufeff"),
+            "a? b?? c??? d??? e??? f???");
+  // Not UTF-8: a lone byte, too long forms of '/', a surrogate, beyond U+10FFFF, a cut sequence.
+  EXPECT_EQ(to_comment("\xff|\xc0\xaf|\xe0\x80\xaf|\xed\xa0\x80|\xf4\x90\x80\x80|\xe7\x94"),
+            "?|??|???|???|????|??");
 }
 
 TEST(Text, NumbersAreShortAndExact) {

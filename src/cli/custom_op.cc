@@ -1,12 +1,14 @@
 // cli/custom_op.cc: reads custom operators from JSON.
 #include "cli/custom_op.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "codegen/api/custom_ops.h"
 
 namespace ingot::cli {
 namespace {
@@ -71,9 +73,7 @@ Result<compiler::CustomOperator> operator_of(const Json& json,
   return op;
 }
 
-}  // namespace
-
-Result<std::vector<compiler::CustomOperator>> read_custom_operators(const std::string& path) {
+Result<std::vector<compiler::CustomOperator>> read(const std::string& path) {
   TRY(const std::string text, read_text(path));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return invalid_argument(path, ": expected JSON");
@@ -84,6 +84,23 @@ Result<std::vector<compiler::CustomOperator>> read_custom_operators(const std::s
         add_note(operator_of(each, std::filesystem::path(path).parent_path()), path));
   }
   return operators;
+}
+
+}  // namespace
+
+void add_custom_op_option(CLI::App& app, std::vector<std::string>& paths) {
+  app.add_option("--custom-op", paths, "a JSON file that describes an operator")
+      ->allow_extra_args(false);
+}
+
+Status add_custom_op_files(const std::vector<std::string>& paths, ImportOptions& import,
+                           CompileOptions& compile) {
+  std::vector<compiler::CustomOperator> operators;
+  for (const std::string& path : paths) {
+    TRY(auto more, read(path));
+    std::ranges::move(more, std::back_inserter(operators));
+  }
+  return add_custom_operators(operators, import, compile);
 }
 
 }  // namespace ingot::cli

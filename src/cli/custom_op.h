@@ -4,13 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "ingot/compiler.h"
+#include "cli/command.h"
+#include "codegen/compile.h"
+#include "frontend/import.h"
 
 namespace ingot::cli {
 
-/// Reads a file of one operator, or a list of them (docs/custom-operators.md). Files that it names
-/// lie beside it. Errors: io, invalid_argument that names the file and the field.
-Result<std::vector<compiler::CustomOperator>> read_custom_operators(const std::string& path);
+void add_custom_op_option(CLI::App& app, std::vector<std::string>& paths);
+
+/// Makes the operators of these files known to the reader of a model and to its compilation. A file
+/// holds one operator, or a list of them (docs/custom-operators.md); files that it names lie beside
+/// it. Errors: io, invalid_argument that names the file and the field.
+Status add_custom_op_files(const std::vector<std::string>& paths, ImportOptions& import,
+                           CompileOptions& compile);
 
 }  // namespace ingot::cli

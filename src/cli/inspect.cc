@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/custom_op.h"
 #include "cli/model_options.h"
 #include "cli/plan_text.h"
 #include "passes/passes.h"
@@ -18,6 +19,7 @@ struct Options {
   bool json = false;
   bool graph = false;
   DimOptions dims;
+  std::vector<std::string> custom;  // JSON files
 };
 
 // ---- models ------------------------------------------------------------------------------------
@@ -84,7 +86,9 @@ Json model_json(const ImportedModel& model) {
 }
 
 Result<int> inspect_model(const Options& options) {
-  TRY(const ImportOptions import, options.dims.parse());
+  TRY(ImportOptions import, options.dims.parse());
+  CompileOptions compile;
+  TRY_STATUS(add_custom_op_files(options.custom, import, compile));
   TRY(const ImportedModel model, import_model_with_summary(options.path, import));
   // Told before the plan is made, which narrows dims and makes new ones.
   Json json = model_json(model);
@@ -95,7 +99,7 @@ Result<int> inspect_model(const Options& options) {
                    dim["max"].get<int64_t>(), "\n");
   }
   const std::string graph = options.graph ? to_text(model.graph) : "";
-  const auto plan = plan_compilation(model.graph, {});
+  const auto plan = plan_compilation(model.graph, compile);
   if (plan) {
     json.update(plan_json(*plan));
     text += plan_text(*plan);
@@ -227,7 +231,7 @@ Result<int> inspect_artifact(const Options& options) {
     text += concat("dim ", s.name, ": ", s.min, "..", s.max, "\n");
   }
   text += concat("weights: ", format_bytes(d.weight_bytes), "\n");
-  // The checksum of weights that can be found is compared; a damaged file is an error.
+  // The checksum of weights that are there is compared; a damaged file is an error.
   ingot_open_options whole = INGOT_INIT(ingot_open_options);
   whole.verify_weights = 1;
   const auto opened = LoadedModel::open(options.path, whole);
@@ -239,7 +243,7 @@ Result<int> inspect_artifact(const Options& options) {
       text += concat("workspace: ", format_bytes(sample["bytes"].get<uint64_t>()), " for ",
                      sample["dims"].dump(), "\n");
     }
-  } else if (opened.error().code == Code::kWrongTarget) {
+  } else if (opened.error().code == Code::kWrongTarget || opened.error().code == Code::kIo) {
     json["weights_ok"] = nullptr;
     json["warnings"].push_back(to_text(opened.error()));
     text += concat("warning: ", to_text(opened.error()), "\n");
@@ -271,6 +275,7 @@ Run setup_inspect(CLI::App& app) {
   app.add_flag("--json", options->json, "print the result as JSON");
   app.add_flag("--graph", options->graph, "print the graph's text form");
   options->dims.add_to(app);
+  add_custom_op_option(app, options->custom);
   return [options] { return run(*options); };
 }
 

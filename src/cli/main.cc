@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iterator>
+#include <map>
 #include <new>
 
 #include "base/file.h"
@@ -54,6 +55,23 @@ int finish_output(int status) {
   return report(system_error("stdout", "write", errno));
 }
 
+/// What each exit status means, for people: "2 invalid argument, 3 unsupported, ...".
+std::string exit_statuses() {
+  std::map<int, std::vector<std::string>> names = {{0, {"fine"}}, {1, {"a check did not hold"}}};
+  const auto add = [&](std::string name, int status) {
+    std::ranges::replace(name, '_', ' ');
+    names[status].push_back(std::move(name));
+  };
+#define INGOT_ERROR_CODE(enumerator, name, c_status, exit, ...) add(name, exit);
+#include "base/error.def"
+#undef INGOT_ERROR_CODE
+  std::vector<std::string> lines;
+  for (const auto& [status, meanings] : names) {
+    lines.push_back(fmt::format("  {:>3}  {}", status, join(meanings, ", ")));
+  }
+  return join(lines, "\n");
+}
+
 /// The first word that should be a command is one; other mistakes are the parser's to tell.
 Status check_command(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return ok();
@@ -69,8 +87,13 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "ingot 0.1");
   app.footer(
-      "Example:\n  ingot compile model.onnx -o model.so\n  ingot run model.so --random 1 --print\n"
-      "\n`ingot COMMAND -h` tells more.");
+      std::string("Example:\n  ingot compile model.onnx -o model.so\n  ingot run model.so --random "
+                  "1 --print\n") +
+      "\n`ingot COMMAND -h` tells more.\n\nExit status:\n" + exit_statuses() +
+      "\n\nEnvironment:\n"
+      "  INGOT_CACHE_DIR  where compiled code is kept; otherwise ingot/ in the user's cache "
+      "folder\n"
+      "  INGOT_CXX        the compiler of generated code; otherwise g++ or clang++, as found");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/custom_op.h"
 #include "cli/progress.h"
-#include "codegen/api/custom_ops.h"
 #include "target/target.h"
 
 namespace ingot::cli {
@@ -157,21 +156,20 @@ void CompileArguments::add_to(CLI::App& app) {
   app.add_option("--target", target, "cpu, cuda:ARCH or hip:ARCH")->capture_default_str();
   app.add_option("--cpu", cpus, "native, x86-64, x86-64-v3, x86-64-v4; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--precision", precision, "fp32")->capture_default_str();
+  app.add_option("--precision", precision, "fp32 (others not yet)")->capture_default_str();
   app.add_flag("--fast-math", fast_math, "allow approximations (none are made so far)");
   app.add_option("--weights", weights, "auto, embedded, separate or stripped")
       ->capture_default_str();
   app.add_option("--emit", emit, "so, static or source")->capture_default_str();
   app.add_flag("--updatable", updatable, "keep constants replaceable at run time");
-  app.add_option("--tune", tune, "off, or seconds")->capture_default_str();
-  app.add_option("--tuning-db", tuning_db, "file of tuning records");
+  app.add_option("--tune", tune, "off, or seconds (not yet)")->capture_default_str();
+  app.add_option("--tuning-db", tuning_db, "file of tuning records (not yet)");
   app.add_option("--threads", threads, "compile jobs; 0: one per processor")->capture_default_str();
   app.add_option("--dump-after", dump_after, "write the graph after a pass")
       ->allow_extra_args(false);
   app.add_option("--dump-dir", dump_directory, "folder for --dump-after");
   app.add_option("--disable-pass", disabled, "leave out a pass or rule")->allow_extra_args(false);
-  app.add_option("--custom-op", custom, "a JSON file that describes an operator")
-      ->allow_extra_args(false);
+  add_custom_op_option(app, custom);
   app.add_option("--keep-source", keep_source, "folder for the generated sources");
 }
 
@@ -186,7 +184,8 @@ Result<CompileOptions> CompileArguments::parse() const {
   if (tune != "off" && !parse_number(tune)) {
     return invalid_argument("--tune: expected off or seconds, got '", tune, "'");
   }
-  if (tune != "off") return unsupported("--tune: this version has nothing to tune yet");
+  if (!tuning_db.empty()) return unsupported("--tuning-db: this version keeps no measurements yet");
+  if (tune != "off") return unsupported("--tune ", tune, ": this version has nothing to tune yet");
   if (threads < 0) return invalid_argument("--threads: expected 0 or more, got ", threads);
   if (!dump_after.empty() && dump_directory.empty()) {
     return invalid_argument("--dump-after: expected --dump-dir as well");
@@ -234,12 +233,7 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
   const auto start = std::chrono::steady_clock::now();
   TRY(CompileOptions options, arguments.parse());
   TRY(ImportOptions import, arguments.parse_import());
-  std::vector<compiler::CustomOperator> operators;
-  for (const std::string& path : arguments.custom) {
-    TRY(auto more, read_custom_operators(path));
-    std::ranges::move(more, std::back_inserter(operators));
-  }
-  TRY_STATUS(add_custom_operators(operators, import, options));
+  TRY_STATUS(add_custom_op_files(arguments.custom, import, options));
   TRY(ImportedModel imported, import_model_with_summary(model, import));
   for (const std::string& path :
        {output.string(), concat(output.string(), ".weights"), arguments.report}) {

@@ -296,6 +296,17 @@ class Others(ProgramTest):
         for each in missing:
             self.assertLessEqual({"node", "op", "opset", "reason"}, set(each))
 
+    def test_inspect_knows_custom_operators(self):
+        text = onnx.model([onnx.node("Twice", ["x"], ["y"], domain="com.example")],
+                          [onnx.value_info("x", [2])], [onnx.value_info("y", [2])])
+        model = self.model(text + onnx.opset("com.example", 1))
+        described = self.out / "twice.json"
+        described.write_text(json.dumps(
+            {"domain": "com.example", "name": "Twice", "expression": "p0 * 2.0"}))
+        found = self.good("inspect", model, "--json", "--custom-op", described).json
+        self.assertEqual((found["unsupported"], found["kernels"]), ([], 1))
+        self.assertEqual(len(self.good("inspect", model, "--json").json["unsupported"]), 1)
+
     def test_doctor(self):
         default = {"INGOT_CXX": ""}
         self.assertIn("g++", self.good("doctor", environment=default).out)
@@ -315,6 +326,8 @@ class Others(ProgramTest):
             text = self.good(command, "-h").out
             self.assertRegex(text, rf"Example:\s+ingot {command}")
         self.assertRegex(self.good("-h").out, r"Example:\s+ingot compile")
+        for line in ("0  fine", "3  unsupported", "130  cancelled", "INGOT_CACHE_DIR"):
+            self.assertIn(line, self.good("-h").out)
         self.assertTrue(re.match(r"ingot \d", self.good("--version").out))
 
     def test_output_that_cannot_be_written(self):

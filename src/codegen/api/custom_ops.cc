@@ -148,7 +148,7 @@ Status add_custom_operators(std::span<const CustomOperator> operators, ImportOpt
     const std::string domain = op.domain == "ai.onnx" ? "" : op.domain;
     const std::string label = concat("operator '", domain, "::", op.name, "'");
     TRY_STATUS(add_note(check(op), label));
-    const BuildCustom builder = [&op, label](Graph& graph, const CustomNode& node) {
+    const BuildCustom builder = [op, label](Graph& graph, const CustomNode& node) {
       return add_note(build(graph, op, node), label);
     };
     if (!import.custom.emplace(std::pair(domain, op.name), builder).second) {

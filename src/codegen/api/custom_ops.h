@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// Makes the reader build the operators, and the linker take in their code. The operators must
-/// outlive `import`. Errors: invalid_argument for an operator that is incomplete or there twice.
+/// Makes the reader build the operators, and the linker take in their code.
+/// Errors: invalid_argument for an operator that is incomplete or there twice.
 Status add_custom_operators(std::span<const compiler::CustomOperator> operators,
                             ImportOptions& import, CompileOptions& options);
 

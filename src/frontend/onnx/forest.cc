@@ -39,8 +39,7 @@ Result<int64_t> depth_of(const Forest& forest) {
     }
     if (next.empty()) return depth;
     std::ranges::sort(next);
-    const auto repeated = std::ranges::unique(next);
-    next.erase(repeated.begin(), repeated.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
     if (depth >= count) return invalid_model("the nodes of a tree form a ring");
     if (depth >= kDeepest) return unsupported("trees of more than ", kDeepest, " levels");
     level = std::move(next);
