@@ -1,6 +1,7 @@
 // codegen/emit_conv.cc: convolutions on the prelude's conv2d, depthwise and winograd.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "codegen/template_writer.h"
@@ -63,6 +64,10 @@ class ConvWriter {
     dilations_ = Pair::of(op_.dilations, 1);
     pads_ = Pair::of(op_.pads_begin, 0);
     pads_end_ = Pair::of(op_.pads_end, 0);
+    if (const NodeId id = w_.is_produced() ? w_.product_of_operand() : NodeId(); id.valid()) {
+      product_node_ = &w_.body().node(id);
+      product_ = product_sizes(w_.body(), *product_node_);
+    }
     if (kind_ != TemplateKind::depthwise) {
       panels_ = op_.panels_per_group(*w.back().as_int());
       panel_width_ = *w.back().as_int();
@@ -79,7 +84,7 @@ class ConvWriter {
     const bool winograd = kind_ == TemplateKind::winograd;
     // Multiply-adds of a result, of all groups; by Winograd 36 make 16 results, not 144.
     const Expr terms = winograd ? floordiv(channels_ * 36, 16) : channels_ * (taps_h_ * taps_w_);
-    Expr unit_terms = one;
+    Expr unit_terms = one, product_terms = pool_.integer(0);
     kernel.scratch_bytes = winograd ? winograd_floats() * 4 : pool_.integer(0);
     if (winograd) choose_tile_rows();
     if (w_.is_produced()) {
@@ -87,6 +92,9 @@ class ConvWriter {
       kernel.units = pictures_ * ceildiv(out_height_, unit_rows_);
       unit_terms = terms * out_width_ * unit_rows_ * (depthwise ? 1 : panels_ * panel_width_);
       kernel.scratch_bytes = kernel.scratch_bytes + row_floats() * (4 * input_rows());
+      if (product_) {
+        product_terms = product_->k * channels_ * width_ * (unit_rows_ * strides_.h);
+      }
     } else if (winograd) {
       kernel.units = ceildiv(pictures_ * ceildiv(out_height_, 4), unit_rows_ / 4);
       unit_terms = terms * out_width_ * (unit_rows_ * panels_ * panel_width_);
@@ -99,7 +107,7 @@ class ConvWriter {
     }
     // A depthwise sum reads two vectors for every multiply-add.
     const int64_t slowdown = depthwise ? 4 : 1;
-    kernel.unit_ns = max(floordiv(unit_terms * (2 * slowdown), kGflops), one);
+    kernel.unit_ns = max(floordiv(unit_terms * (2 * slowdown) + product_terms * 2, kGflops), one);
     w_.write_function(name, [&] {
       write_shape();
       if (w_.is_produced()) {
@@ -227,14 +235,23 @@ class ConvWriter {
   /// that two units share are not computed again more often than worthwhile_repeats() allows.
   void choose_rows() {
     const int64_t least = unit_rows_;
+    // A quarter of a picture at most, since threads may share it.
+    const int64_t high = std::max<int64_t>(out_height_.as_int().value_or(64), 1);
+    const int64_t quarter = (high + 3) / 4;
+    if (product_) {
+      // As many as fit; pieces of several units do not compute again what these share.
+      const int64_t row_bytes = row_floats().as_int().value_or(kRowBlock * kRowBlock) * 4;
+      const int64_t fit = kProducedBytes / std::max<int64_t>(row_bytes, 1) - extent_h();
+      unit_rows_ = std::min(std::max({least, int64_t{1}, fit / strides_.h + 1}), quarter);
+      if (kind_ == TemplateKind::winograd) unit_rows_ = (unit_rows_ + 3) / 4 * 4;
+      return;
+    }
     const int64_t wide = out_width_.as_int().value_or(16);
     const int64_t shared = std::max<int64_t>(0, extent_h() - strides_.h);
     const double more = repeats_allowed() - 1;
     const auto few_repeats = static_cast<int64_t>(
         std::ceil(static_cast<double>(shared) / (static_cast<double>(strides_.h) * more)));
-    // A quarter of a picture at most, since threads may share it.
-    const int64_t high = std::max<int64_t>(out_height_.as_int().value_or(64), 1);
-    const int64_t full = std::min(4 * kRowBlock / std::max<int64_t>(wide, 1), (high + 3) / 4);
+    const int64_t full = std::min(4 * kRowBlock / std::max<int64_t>(wide, 1), quarter);
     unit_rows_ = std::min(std::max({least, full, few_repeats}), high);
     if (kind_ == TemplateKind::winograd) unit_rows_ = (unit_rows_ + 3) / 4 * 4;
   }
@@ -252,18 +269,24 @@ class ConvWriter {
   size_t lane_axis() const { return w_.operand(0).dims.size() - (has_few_channels() ? 2 : 1); }
 
   int64_t input_rows() const { return (unit_rows_ - 1) * strides_.h + extent_h(); }
-  Expr row_width() const { return width_ + (pads_.w + pads_end_.w); }
+  /// Rows of loops have empty columns beside them; those of a product lie as it makes them.
+  Expr row_width() const { return product_ ? width_ : width_ + (pads_.w + pads_end_.w); }
   Expr row_floats() const { return row_width() * channels_; }
 
   void write_produced() {
     Writer& out = w_.out();
     const Expr row_groups = ceildiv(out_height_, unit_rows_);
-    write_producer();
-    if (op_.groups == 1 || kind_ == TemplateKind::depthwise) write_epilogue_of(pool_.integer(0));
     const bool shares_scratch = kind_ == TemplateKind::winograd;
     out.line("auto* const rows = static_cast<f32*>(args.scratch)",
              shares_scratch ? concat(" + ", cpu_dim(winograd_floats())) : std::string(), ";");
+    if (product_) {
+      write_product();
+    } else {
+      write_producer();
+    }
+    if (op_.groups == 1 || kind_ == TemplateKind::depthwise) write_epilogue_of(pool_.integer(0));
     out.line("const i64 row_floats = ", cpu_dim(row_floats()), ";");
+    out.line("HeldRows held;");
     out.block("for (i64 unit = begin; unit < end; ++unit)", [&] {
       out.line("const i64 picture = unit / ", cpu_dim(row_groups), ";");
       out.line("const i64 top = unit % ", cpu_dim(row_groups), " * ", unit_rows_, ";");
@@ -271,13 +294,20 @@ class ConvWriter {
       out.line("const i64 first = max(i64(0), top * ", strides_.h, " - ", pads_.h, ");");
       out.line("const i64 last = min(shape.h, (bottom - 1) * ", strides_.h, " - ", pads_.h, " + ",
                extent_h(), ");");
-      out.block("for (i64 ih = first; ih < last; ++ih)",
-                [&] { out.line("produce(picture, ih, rows + (ih - first) * row_floats);"); });
+      out.line("const i64 missing = keep_rows(held, picture, first, last, row_floats, rows);");
+      if (product_) {
+        out.line("produce(picture, first, missing, last);");
+      } else {
+        out.block("for (i64 ih = missing; ih < last; ++ih)",
+                  [&] { out.line("produce(picture, ih, rows + (ih - first) * row_floats);"); });
+      }
       out.line("ConvShape local = shape;");
       out.line("local.h = shape.h - first;");
-      out.line("local.w = ", cpu_dim(row_width()), ";");
       out.line("local.pad_top = shape.pad_top + first;");
-      out.line("local.pad_left = 0;");
+      if (!product_) {
+        out.line("local.w = ", cpu_dim(row_width()), ";");
+        out.line("local.pad_left = 0;");
+      }
       out.line("local.x_batch_stride = 0;");
       out.line("local.x_row_stride = row_floats;");
       out.line("const i64 m = (picture * shape.oh + top) * shape.ow;");
@@ -298,6 +328,23 @@ class ConvWriter {
                   [&] { write_group("m, m_end", "local", true); });
       }
     });
+  }
+
+  /// Rows [missing, last) of a picture whose row `first` is the first of `rows`.
+  void write_product() {
+    Writer& out = w_.out();
+    out.block(
+        "const auto produce = [&](i64 picture, i64 first, i64 missing, i64 last) INGOT_LAMBDA",
+        [&] {
+          out.line("const i64 top = picture * shape.h, base = (top + first) * shape.w;");
+          w_.write_operand_epilogue();
+          out.line("gemm((top + missing) * shape.w, (top + last) * shape.w, 0, ",
+                   cpu_dim(product_->panels), ", ", size_text(product_->k), ",");
+          out.line("     ", columns_text(product_->n, product_->width), ", ",
+                   w_.operand_name(*product_node_, 0), ", ", cpu_dim(product_->k), ",");
+          out.line("     ", w_.operand_name(*product_node_, 1), ", epilogue);");
+        },
+        ";");
   }
 
   void write_producer() {
@@ -345,6 +392,8 @@ class ConvWriter {
   int64_t filters_ = 0;  // of a group
   int64_t panels_ = 0, panel_width_ = 0;
   Pair strides_, dilations_, pads_, pads_end_;
+  std::optional<ProductSizes> product_;  // that computes operand 0
+  const Node* product_node_ = nullptr;
   bool two_dims_ = false;
   int64_t unit_rows_ = 1;
   Expr m_;

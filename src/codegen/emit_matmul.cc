@@ -25,14 +25,14 @@ class GemmWriter {
   explicit GemmWriter(TemplateWriter& writer) : w_(writer), pool_(writer.pool()) {
     const Exprs& b = w_.operand(1).dims;
     const Exprs& y = w_.result().dims;
-    k_size_ = w_.operand(0).dims.back();
-    n_size_ = y.back();
-    width_ = b.back();
-    // A convolution's one tap stands between the panels and their rows.
-    const bool is_conv = w_.node().op.is<ops::Conv>();
-    panels_ = is_conv ? b.front() : b[b.size() - 3];
+    const ProductSizes sizes = product_sizes(w_.body(), w_.node());
+    k_size_ = sizes.k;
+    n_size_ = sizes.n;
+    width_ = sizes.width;
+    panels_ = sizes.panels;
     // Without a batch in b all rows form one matrix.
-    batched_ = !is_conv && !element_count(pool_, std::span(b).first(b.size() - 3)).is_int(1);
+    batched_ = !w_.node().op.is<ops::Conv>() &&
+               !element_count(pool_, std::span(b).first(b.size() - 3)).is_int(1);
     const size_t batch_rank = batched_ ? y.size() - 2 : 0;
     batch_dims_ = std::span(y).first(batch_rank);
     row_dims_ = std::span(y).subspan(batch_rank, y.size() - 1 - batch_rank);

@@ -9,14 +9,15 @@
 namespace ingot {
 
 NodeId find_template(const Graph& body) {
+  NodeId last;
   for (NodeId id : body.nodes()) {
     // Weights are read where they lie; what is multiplied by them may be computed here.
     if (template_of(body, id) != TemplateKind::none &&
         !body.value(body.node(id).inputs[1]).producer.valid()) {
-      return id;
+      last = id;
     }
   }
-  return NodeId();
+  return last;
 }
 
 EmittedKernel emit_template(const Graph& body, std::string_view name, BufferNames names) {

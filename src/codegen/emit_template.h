@@ -24,7 +24,7 @@ struct EmittedKernel {
 /// different layers compare equal.
 enum class BufferNames : uint8_t { of_values, neutral };
 
-/// The node of a region that is a template, or none.
+/// The node of a region that is a template, or none. Of two the one that reads the other.
 NodeId find_template(const Graph& body);
 
 /// Writes the kernel `name` of a region with a template.

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ops/conv.h"
 #include "ops/reshape.h"
 #include "ops/transpose.h"
 
@@ -91,8 +92,16 @@ TemplateWriter::TemplateWriter(const Graph& body, NodeId node, BufferNames names
       exprs_(out_, body.pool()),
       names_(names) {}
 
-const std::string& TemplateWriter::operand_name(size_t slot) {
-  const uint32_t port = body_.value(node_.inputs[slot]).port;
+ProductSizes product_sizes(const Graph& body, const Node& product) {
+  const Exprs& right = body.tensor(product.inputs[1]).dims;
+  // A convolution's one tap stands between the panels and their rows.
+  const Expr panels = product.op.is<ops::Conv>() ? right.front() : right[right.size() - 3];
+  return {body.tensor(product.inputs[0]).dims.back(), body.tensor(product.outputs[0]).dims.back(),
+          panels, right.back()};
+}
+
+const std::string& TemplateWriter::operand_name(const Node& node, size_t slot) {
+  const uint32_t port = body_.value(node.inputs[slot]).port;
   return exprs_.buffer_name(region_.input_buffer(port));
 }
 
@@ -151,31 +160,73 @@ Exprs TemplateWriter::dims_of_region() const {
   return dims;
 }
 
-void TemplateWriter::write_epilogue(Exprs index, Expr lane) {
-  const ValueId y = node_.outputs[0];
+NodeId TemplateWriter::product_of_operand() const {
+  std::vector<NodeId> work = {body_.value(node_.inputs[0]).producer};
+  while (!work.empty()) {
+    const NodeId id = work.back();
+    work.pop_back();
+    if (!id.valid()) continue;
+    if (template_of(body_, id) != TemplateKind::none) return id;
+    for (ValueId input : body_.node(id).inputs) {
+      if (input.valid()) work.push_back(body_.value(input).producer);
+    }
+  }
+  return NodeId();
+}
+
+void TemplateWriter::bind_sum(const Node& product) {
   const Expr acc = pool_.param(0, DType::f32);
-  const ValueId bias = node_.inputs.size() > 2 ? node_.inputs[2] : ValueId();
-  region_.bind(y, [this, acc, bias](std::span<const Expr> at) {
+  const ValueId bias = product.inputs.size() > 2 ? product.inputs[2] : ValueId();
+  region_.bind(product.outputs[0], [this, acc, bias](std::span<const Expr> at) {
     return bias.valid() ? acc + region_.element(bias, at.last(1)) : acc;
   });
-  const Chain chain = follow(body_, y, std::move(index));
   exprs_.name_param(0, "acc", true);
+}
+
+void TemplateWriter::write_closure(Expr lane, const std::function<void()>& store) {
   exprs_.name_var(lane.var(), "n");
   const auto scope = exprs_.save();
   exprs_.restore({});
   const size_t before = out_.text().size();
   exprs_.enter_vector(lane.var(), "count");
-  const TensorType& type = body_.tensor(chain.root);
-  exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
-               region_.stored(0, chain.index), Expr{});
+  store();
   exprs_.leave_vector();
   exprs_.restore(scope);
   Captures captures = captures_;
-  for (const char* index : {"batch", "group"})
-    captures[index] = "i64";  // where a template has them
+  // Where a template has them.
+  for (const char* index : {"batch", "group", "base"}) captures[index] = "i64";
+  captures["rows"] = cpu_pointer(DType::f32, true);
   const Closure closure = close_epilogue(out_.cut(before), captures);
   shared_.push_back(closure.definition);
   out_.line("const ", closure.type, " epilogue = ", closure.arguments, ";");
+}
+
+void TemplateWriter::write_epilogue(Exprs index, Expr lane) {
+  bind_sum(node_);
+  const Chain chain = follow(body_, node_.outputs[0], std::move(index));
+  const TensorType& type = body_.tensor(chain.root);
+  write_closure(lane, [&] {
+    exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
+                 region_.stored(0, chain.index), Expr{});
+  });
+}
+
+void TemplateWriter::write_operand_epilogue() {
+  const Exprs& dims = operand(0).dims;
+  const auto front = std::span(dims).first(dims.size() - 1);
+  const Expr m = pool_.fresh_index(element_count(pool_, front));
+  const Expr base = pool_.fresh_index(element_count(pool_, front));
+  const Expr lane = pool_.fresh_index(dims.back());
+  exprs_.name_var(m.var(), "m");
+  exprs_.name_var(base.var(), "base");
+  exprs_.name_buffer(kRowBuffer, "rows", DType::f32);
+  bind_sum(body_.node(product_of_operand()));
+  Exprs index = delinearize(pool_, m, front);
+  index.push_back(lane);
+  write_closure(lane, [&] {
+    exprs_.store(kRowBuffer, (m - base) * dims.back() + lane,
+                 region_.element(node_.inputs[0], index), Expr{});
+  });
 }
 
 double TemplateWriter::operations_of_operand(size_t axis) {

@@ -29,11 +29,19 @@ std::string columns_text(Expr columns, Expr panel_width);
 /// Indices of the element number `flat` of a tensor of `dims`.
 Exprs delinearize(ExprPool& pool, Expr flat, std::span<const Expr> dims);
 
+/// A product of rows and a matrix in panels, as a matmul or a convolution with one tap has them.
+struct ProductSizes {
+  Expr k, n;           // columns of the left side, and of the result
+  Expr panels, width;  // of the right side
+};
+ProductSizes product_sizes(const Graph& body, const Node& product);
+
 /// Writes one kernel around a template node.
 class TemplateWriter {
  public:
   TemplateWriter(const Graph& body, NodeId node, BufferNames names);
 
+  const Graph& body() const { return body_; }
   const Node& node() const { return node_; }
   ExprPool& pool() const { return pool_; }
   Writer& out() { return out_; }
@@ -44,15 +52,24 @@ class TemplateWriter {
 
   /// Whether operand 0 is computed here and not read from memory.
   bool is_produced() const { return body_.value(node_.inputs[0]).producer.valid(); }
-  /// The name of an operand that lies in memory.
-  const std::string& operand_name(size_t slot);
+  /// The name of an operand that lies in memory, of this node or of another.
+  const std::string& operand_name(size_t slot) { return operand_name(node_, slot); }
+  const std::string& operand_name(const Node& node, size_t slot);
 
   /// The function `name` around `body`, with the buffers and symbols that it may use declared.
   void write_function(std::string_view name, const std::function<void()>& body);
 
+  /// The product that computes operand 0, with pointwise nodes behind it; none: loops do, or it
+  /// lies in memory.
+  NodeId product_of_operand() const;
+
   /// Defines `epilogue`, to be called with (i64 m, i64 n, vf32 acc, i64 count), for the result's
   /// `index` in terms of m and of `lane`, which is called n.
   void write_epilogue(Exprs index, Expr lane);
+
+  /// The same for product_of_operand(): what becomes of its row m goes to
+  /// rows[(m - base) * columns + n], where `rows` and `base` are in scope.
+  void write_operand_epilogue();
 
   /// Statements that store operand 0 at index [front.., lane, back..] for all of 0 <= lane < extent
   /// to row[lane * stride + first], where `row` is in scope.
@@ -68,6 +85,10 @@ class TemplateWriter {
   void declare_buffers();
   void declare_symbols();
   Exprs dims_of_region() const;
+  /// Makes the sum of a product known as `acc`.
+  void bind_sum(const Node& product);
+  /// `store` as a function object, in terms of `lane`.
+  void write_closure(Expr lane, const std::function<void()>& store);
   void write_segment(Expr value, Expr lane, Expr extent, int64_t begin, int64_t stride,
                      int64_t first);
 

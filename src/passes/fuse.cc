@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "ops/conv.h"
 #include "ops/fusion.h"
 #include "ops/pointwise.h"
 #include "ops/reshape.h"
@@ -47,6 +48,7 @@ class Fuser {
     if (context.is_enabled("fuse_epilogues")) extend_templates();
     if (context.is_enabled("fuse_pointwise")) inline_cheap();
     if (context.is_enabled("fuse_prologues")) inline_prologues();
+    if (context.is_enabled("fuse_chains")) chain_templates();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
     if (context.is_enabled("fuse_shared")) inline_shared();
     RegionChoice choice{in_memory_, {}, template_of_};
@@ -229,6 +231,41 @@ class Fuser {
       size_[root.value] += size_[producer.value];
       in_memory_[value.value] = false;
     }
+  }
+
+  /// What a product makes for a convolution alone is made by the convolution's kernel, some rows of
+  /// a picture at a time, so that it never leaves the cache.
+  void chain_templates() {
+    for (NodeId id : graph_.nodes()) {
+      if (!is_template(id)) continue;
+      const ValueId value = graph_.node(id).inputs[0];
+      const NodeId producer = graph_.value(value).producer;
+      if (!only_use(value) || !in_memory_[value.value] || !producer.valid()) continue;
+      const NodeId product = template_of_[producer.value];
+      if (!product.valid() || !is_worth_chaining(graph_, product, id)) continue;
+      // Its rows are the picture's, it reads them from memory, and one matrix serves all of them.
+      const Node& node = graph_.node(product);
+      const bool plain = graph_.tensor(node.outputs[0]).dims == graph_.tensor(value).dims &&
+                         in_memory_[node.inputs[0].value] && !moves_behind(product) &&
+                         (node.op.is<ops::Conv>() || is_one_matrix(node.inputs[1]));
+      const NodeId root = root_of_template(id);
+      if (!plain || size_[root.value] + size_[producer.value] > kMostNodes) continue;
+      size_[root.value] += size_[producer.value];
+      in_memory_[value.value] = false;
+    }
+  }
+
+  /// Whether the epilogue of a template moves elements.
+  bool moves_behind(NodeId product) const {
+    return std::ranges::any_of(graph_.nodes(), [&](NodeId id) {
+      return template_of_[id.value] == product && only_moves(id);
+    });
+  }
+
+  /// Whether panels have no batch in front.
+  bool is_one_matrix(ValueId panels) const {
+    const Exprs& dims = graph_.tensor(panels).dims;
+    return std::all_of(dims.begin(), dims.end() - 3, [](Expr dim) { return dim.is_int(1); });
   }
 
   /// Whether a node, or anything that is computed where it reads it, reduces.
@@ -437,7 +474,7 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 std::vector<std::string_view> fuse_parts() {
-  return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues",
+  return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues", "fuse_chains",
           "fuse_reductions", "fuse_shared",    "fuse_joined"};
 }
 

@@ -18,6 +18,11 @@ constexpr int64_t kBytesOfPass = 8;        // an f32 written and read back
 constexpr int64_t kOperationsPerByte = 4;  // 80 G operations/s in lanes, 20 GB/s
 constexpr int64_t kShareOfProduct = 16;    // so many multiply-adds allow one repeated operation
 
+// Chains of a product and a convolution.
+constexpr int64_t kOwnCacheBytes = int64_t{1} << 20;  // a usual L2, of which a half is free for it
+constexpr int64_t kLargeSide = 64;
+constexpr int64_t kSharedRows = 4;  // one row in so many is wanted by two threads
+
 // Prices of one lane in multiply-adds.
 constexpr double kTranscendental = 16;
 constexpr double kDivision = 8;
@@ -139,6 +144,19 @@ int64_t worthwhile_repeats(double operations, Expr columns) {
   const double budget = static_cast<double>(
       std::max(kBytesOfPass * kOperationsPerByte, known.value_or(0) / kShareOfProduct));
   return 1 + static_cast<int64_t>(budget / std::max(operations, 1.0));
+}
+
+bool is_worth_chaining(const Graph& graph, NodeId product, NodeId conv) {
+  if (template_of(graph, product) != TemplateKind::gemm) return false;
+  const TemplateKind reader = template_of(graph, conv);
+  if (reader == TemplateKind::none || reader == TemplateKind::gemm) return false;
+  const Exprs& dims = graph.tensor(graph.node(conv).inputs[0]).dims;
+  // A side of a picture that is only known at run time is taken to be large.
+  int64_t bytes = 4;
+  for (const Expr& dim : std::span(dims).subspan(1)) bytes *= dim.as_int().value_or(kLargeSide);
+  const auto terms = graph.tensor(graph.node(product).inputs[0]).dims.back().as_int();
+  return bytes >= kOwnCacheBytes && terms &&
+         is_worth_repeating(static_cast<double>(*terms) / kSharedRows, 2);
 }
 
 bool is_worth_repeating(double operations, int times) {

@@ -11,7 +11,9 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "codegen/emit_template.h"
 #include "codegen/process.h"
+#include "ops/fusion.h"
 #include "passes/pass.h"
 
 namespace ingot {
@@ -125,6 +127,14 @@ Status PlanBatch::build(CpuLevel level) {
     kernels_.push_back(std::move(found));
   }
   return ok();
+}
+
+int PlanBatch::templates(size_t number) const {
+  const Graph& graph = plans_[number].graph;
+  return static_cast<int>(std::ranges::count_if(graph.nodes(), [&](NodeId id) {
+    const auto* fusion = graph.node(id).op.as<ops::Fusion>();
+    return fusion != nullptr && find_template(*fusion->body).valid();
+  }));
 }
 
 PlanBatch::~PlanBatch() {

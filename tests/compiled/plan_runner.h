@@ -30,6 +30,9 @@ class PlanBatch {
   Result<std::vector<Tensor>> run(size_t number, std::span<const Tensor> inputs,
                                   std::span<const int64_t> symbols, int pieces = 3) const;
 
+  /// Kernels of graph `number` around a product or convolution.
+  int templates(size_t number) const;
+
   ~PlanBatch();
 
  private:

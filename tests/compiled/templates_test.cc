@@ -63,7 +63,31 @@ std::vector<Shape> shapes() {
   };
 }
 
-enum class Prologue : uint8_t { none, pointwise, broadcast, concat, transpose, pad, kCount };
+/// Pictures of unknown sides, which are taken to be larger than a cache.
+std::vector<Shape> large_shapes() {
+  return {
+      {"depthwise", {2, -1, -1, 64}, {3, 3, 1, 64}, window({1, 1}, {1, 1}, {1, 1}, 64)},
+      {"depthwise strided", {1, -1, -1, 70}, {5, 5, 1, 70}, window({2, 2}, {2, 2}, {2, 2}, 70)},
+      {"depthwise cropped", {2, -1, -1, 64}, {1, 1, 1, 64}, window({2, 1}, {0, 0}, {0, 0}, 64)},
+      {"3x3", {1, -1, -1, 64}, {3, 3, 64, 20}, window({1, 1}, {1, 1}, {1, 2})},
+      {"1x1 strided", {2, -1, -1, 64}, {1, 1, 64, 33}, window({2, 2}, {0, 0}, {0, 0})},
+      {"dilated", {1, -1, -1, 64}, {3, 2, 64, 24}, window({1, 2}, {2, 2}, {2, 2}, 1, 2)},
+      {"groups", {2, -1, -1, 96}, {3, 3, 32, 60}, window({1, 1}, {1, 1}, {1, 1}, 3)},
+      {"winograd", {2, -1, -1, 64}, {3, 3, 64, 40}, window({1, 1}, {1, 1}, {1, 1})},
+  };
+}
+
+enum class Prologue : uint8_t {
+  none,
+  pointwise,
+  broadcast,
+  concat,
+  transpose,
+  pad,
+  kCount,
+  convolution,  // with one tap
+  product,      // and another input
+};
 
 class Builder {
  public:
@@ -95,6 +119,7 @@ class Builder {
     std::vector<int64_t> of = shape_.x;
     if (prologue == Prologue::concat) of.back() = (of.back() + 1) / 2;
     if (prologue == Prologue::pad) of.back() -= 2;
+    if (prologue > Prologue::kCount) of.back() = kTerms;
     if (prologue == Prologue::transpose) std::swap(of.back(), of[of.size() - 2]);
     return of;
   }
@@ -134,10 +159,23 @@ class Builder {
         begin.back() = end.back() = pool_.integer(1);
         return g_.must_add(Pad{begin, end, "constant"}, {x_, constant({})});
       }
+      case Prologue::convolution: {
+        const ValueId y = g_.must_add(
+            window({1, 1}, {0, 0}, {0, 0}),
+            {x_, constant({1, 1, kTerms, shape_.x.back()}), constant({shape_.x.back()})});
+        return g_.must_add(Pointwise{max(p, pool_.real(0)), DType::f32}, {y});
+      }
+      case Prologue::product: {
+        const ValueId y = g_.must_add(MatMul{}, {x_, constant({kTerms, shape_.x.back()})});
+        const ValueId other = g_.add_input("z", TensorType{DType::f32, dims(shape_.x)});
+        return g_.must_add(Pointwise{p + q * q, DType::f32}, {y, other});
+      }
       default:
         return x_;
     }
   }
+
+  static constexpr int64_t kTerms = 18;
 
   const Shape& shape_;
   Random rng_;
@@ -160,32 +198,15 @@ INSTANTIATE_TEST_SUITE_P(Levels, Templates, testing::ValuesIn(levels()), [](cons
   return std::string(ingot::info(info.param).prelude_namespace);
 });
 
-TEST_P(Templates, TakeAnyPrologue) {
-  struct Case {
-    std::string label;
-    RandomGraph graph;
-    size_t number;
-  };
-  PlanBatch batch;
-  std::vector<Case> cases;
-  uint64_t seed = 0;
-  for (const Shape& shape : shapes()) {
-    for (uint8_t p = 0; p < static_cast<uint8_t>(Prologue::kCount); ++p) {
-      RandomGraph random = Builder(shape, static_cast<Prologue>(p), ++seed).take();
-      Graph optimised = random.graph;
-      PassOptions options;
-      options.verify = true;
-      auto records = run_passes(optimised, pipeline(), options);
-      ASSERT_TRUE(records) << to_text(records.error());
-      // Every third case keeps its prologue in memory.
-      std::set<std::string, std::less<>> disabled;
-      if (seed % 3 == 0) disabled = {"fuse_prologues"};
-      auto number = batch.add(optimised, disabled);
-      ASSERT_TRUE(number) << to_text(number.error());
-      cases.push_back({concat(shape.name, ", prologue ", int{p}), std::move(random), *number});
-    }
-  }
-  const Status built = batch.build(GetParam());
+struct Case {
+  std::string label;
+  RandomGraph graph;
+  size_t number;
+};
+
+/// Every case in several pieces, with sizes of several seeds, against the reference.
+void compare(PlanBatch& batch, const std::vector<Case>& cases, CpuLevel level) {
+  const Status built = batch.build(level);
   ASSERT_TRUE(built) << to_text(built.error());
   for (const Case& c : cases) {
     for (uint64_t round = 0; round < 2; ++round) {
@@ -200,6 +221,53 @@ TEST_P(Templates, TakeAnyPrologue) {
       }
     }
   }
+}
+
+void optimise(Graph& graph) {
+  PassOptions options;
+  options.verify = true;
+  const auto records = run_passes(graph, pipeline(), options);
+  ASSERT_TRUE(records) << to_text(records.error());
+}
+
+TEST_P(Templates, TakeTheProductInFront) {
+  PlanBatch batch;
+  std::vector<Case> cases;
+  uint64_t seed = 100;
+  for (const Shape& shape : large_shapes()) {
+    for (const Prologue prologue : {Prologue::convolution, Prologue::product}) {
+      RandomGraph random = Builder(shape, prologue, ++seed).take();
+      Graph optimised = random.graph;
+      ASSERT_NO_FATAL_FAILURE(optimise(optimised));
+      const auto apart = batch.add(optimised, {"fuse_chains"});
+      const auto chained = batch.add(optimised);
+      ASSERT_TRUE(apart && chained);
+      const std::string label = concat(shape.name, ", prologue ", static_cast<int>(prologue));
+      EXPECT_EQ(batch.templates(*chained), batch.templates(*apart) - 1) << label;
+      cases.push_back({label, std::move(random), *chained});
+    }
+  }
+  compare(batch, cases, GetParam());
+}
+
+TEST_P(Templates, TakeAnyPrologue) {
+  PlanBatch batch;
+  std::vector<Case> cases;
+  uint64_t seed = 0;
+  for (const Shape& shape : shapes()) {
+    for (uint8_t p = 0; p < static_cast<uint8_t>(Prologue::kCount); ++p) {
+      RandomGraph random = Builder(shape, static_cast<Prologue>(p), ++seed).take();
+      Graph optimised = random.graph;
+      ASSERT_NO_FATAL_FAILURE(optimise(optimised));
+      // Every third case keeps its prologue in memory.
+      std::set<std::string, std::less<>> disabled;
+      if (seed % 3 == 0) disabled = {"fuse_prologues"};
+      auto number = batch.add(optimised, disabled);
+      ASSERT_TRUE(number) << to_text(number.error());
+      cases.push_back({concat(shape.name, ", prologue ", int{p}), std::move(random), *number});
+    }
+  }
+  compare(batch, cases, GetParam());
 }
 
 }  // namespace

@@ -105,6 +105,24 @@ INGOT_FN void copy_floats(const f32* from, f32* to, i64 n) {
   }
 }
 
+/// Rows [first, last) of a picture, one after another in scratch.
+struct HeldRows {
+  i64 picture = -1, first = 0, last = 0;
+};
+
+/// Moves what is there of rows [first, last) to the front of `rows`, where the others are going to
+/// follow. Returns the first that is missing. Wanted are rows further and further down a picture.
+INGOT_FN i64 keep_rows(HeldRows& held, i64 picture, i64 first, i64 last, i64 row_floats,
+                       f32* rows) {
+  i64 missing = first;
+  if (picture == held.picture && held.first <= first && first < held.last) {
+    missing = held.last;
+    copy_floats(rows + (first - held.first) * row_floats, rows, (missing - first) * row_floats);
+  }
+  held = {picture, first, last};
+  return missing;
+}
+
 /// Copies a window to [KH, KW * C]; zeros outside the picture.
 INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
   const i64 first = p.iw < 0 ? -p.iw : 0, last = s.w - p.iw < s.kw ? s.w - p.iw : s.kw;
