@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernel/mistakes.h"
 #include "ops/registry.h"
 
 namespace ingot {
@@ -91,7 +92,10 @@ Result<ValueId> Builder::map(DType dtype, ValueIds xs, const MapFn& fn) {
     }
     params.push_back(pool().param(static_cast<uint32_t>(k), compute_dtype(held)));
   }
-  return add("pointwise", {{"value", fn(params)}, {"dtype", dtype}}, std::move(xs));
+  const TypeMistakes mistakes;
+  const Expr value = fn(params);
+  if (mistakes.first()) return invalid_model(*mistakes.first());
+  return add("pointwise", {{"value", value}, {"dtype", dtype}}, std::move(xs));
 }
 
 Result<ValueId> Builder::map1(ValueId x, const std::function<Expr(Expr)>& fn) {

@@ -54,7 +54,7 @@ class Builder {
 
   // -- elementwise --
   /// y of `dtype` from the operands, broadcast as NumPy does. Errors: unsupported for strings and
-  /// complex numbers.
+  /// complex numbers; invalid_model if `fn` joins operands of types that do not fit.
   Result<ValueId> map(DType dtype, ValueIds xs, const MapFn& fn);
   Result<ValueId> map1(ValueId x, const std::function<Expr(Expr)>& fn);
   Result<ValueId> map2(ValueId x, ValueId y, const std::function<Expr(Expr, Expr)>& fn);

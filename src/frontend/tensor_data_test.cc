@@ -106,6 +106,8 @@ TEST(TensorData, ErrorsSayWhatWasExpected) {
   EXPECT_THAT(failure(typed(1, {1'000'000, 1'000'000}).bytes),
               HasSubstr("expected 1000000000000 values"));
   EXPECT_THAT(failure(typed(1, {int64_t{1} << 62, 4}).bytes), HasSubstr("too many elements"));
+  EXPECT_THAT(failure(typed(1, {0, int64_t{1} << 31}).bytes),
+              HasSubstr("dims of at most 2147483647, got [0, 2147483648]"));
   EXPECT_THAT(failure(typed(1, Ints(65, 1)).bytes), HasSubstr("at most 64 dims"));
   EXPECT_THAT(failure(typed(8, {1}).text(9, "a").bytes), HasSubstr("strings must lie"));
   EXPECT_THAT(failure(typed(1, {1}).text(3, "").bytes), HasSubstr("segments"));

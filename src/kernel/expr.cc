@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "base/check.h"
+#include "kernel/mistakes.h"
 #include "kernel/rules.h"
 #include "kernel/scalar.h"
 
@@ -263,6 +264,10 @@ Expr ExprPool::integer(int64_t value, DType dtype) {
 }
 
 Expr ExprPool::real(double value, DType dtype) {
+  if (!is_float(dtype) && TypeMistakes::current() != nullptr) {
+    TypeMistakes::current()->add(fmt::format("expected floats, got {}", to_text(dtype)));
+    return integer(0, is_integral(dtype) ? dtype : DType::i64);
+  }
   CHECK(is_float(dtype), "real(): expected a floating-point type, got ", dtype);
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   if (bits(dtype) < 32) {
@@ -452,6 +457,11 @@ std::optional<std::string> find_type_error(ExprKind kind, std::span<const Expr> 
 
 Expr ExprPool::make(ExprKind kind, std::span<const Expr> operands, std::optional<DType> dtype) {
   const std::optional<std::string> mistake = find_type_error(kind, operands, dtype);
+  if (mistake && TypeMistakes::current() != nullptr) {
+    TypeMistakes::current()->add(*mistake);
+    const DType type = compute_dtype(result_dtype(kind, operands, dtype));
+    return is_float(type) ? real(0, type) : integer(0, type);
+  }
   CHECK(!mistake, *mistake);
   CHECK(&operands[0].pool() == this, name(kind), ": operands of another pool");
   Node node = leaf(kind, result_dtype(kind, operands, dtype), 0);

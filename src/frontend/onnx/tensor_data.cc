@@ -9,7 +9,7 @@
 namespace ingot::onnx {
 namespace {
 
-/// Product of the dims. Errors: negative dims, a product beyond 2^62.
+/// Product of the dims. Errors: negative dims, dims beyond kMaxDim, a product beyond 2^62.
 Result<uint64_t> checked_count(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank) {
     return invalid_model("expected at most ", kMaxRank, " dims, got ", dims.size());
@@ -27,6 +27,9 @@ Result<uint64_t> checked_count(std::span<const int64_t> dims) {
       return invalid_model("the shape ", dims, " has too many elements");
     }
     count *= static_cast<uint64_t>(dim);
+  }
+  if (std::ranges::any_of(dims, [](int64_t dim) { return dim > kMaxDim; })) {
+    return unsupported("expected dims of at most ", kMaxDim, ", got ", dims);
   }
   return empty ? 0 : count;
 }
