@@ -364,7 +364,9 @@ class Planner {
 
   /// The region over the symbols of a table.
   static Graph over(const Graph& body, DimTable& dims) {
-    return map_dims(body, dims.pool(), [&](Expr e) { return dims.find_leaf(e); });
+    Result<Graph> mapped = map_dims(body, dims.pool(), [&](Expr e) { return dims.find_leaf(e); });
+    CHECK(mapped, mapped ? std::string() : to_text(mapped.error()));
+    return std::move(*mapped);
   }
 
   void finish_outputs() {

@@ -309,7 +309,12 @@ void unify_symbols(Graph& graph) {
   for (const Assumption& assumption : graph.assumptions()) {
     unifier.unify(assumption.a, assumption.b);
   }
-  if (unifier.any) graph = replace_symbols(graph, unifier.resolved());
+  if (unifier.any) {
+    // In dims that contradict each other a node may be impossible: then they stay for the run.
+    Result<Graph> unified = replace_symbols(graph, unifier.resolved());
+    if (!unified) return;
+    graph = std::move(*unified);
+  }
   std::erase_if(graph.assumptions(), [](const Assumption& assumption) {
     return provably_equal(assumption.a, assumption.b);
   });

@@ -1,5 +1,5 @@
 // passes/canonicalize_test.cc: slices of a concatenation keep their meaning, wherever they begin
-// and end.
+// and end; dims that contradict each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,6 +55,25 @@ Graph canonical(Graph graph) {
   const Status status = verify(graph);
   EXPECT_TRUE(status) << to_text(status.error());
   return graph;
+}
+
+TEST(UnifySymbols, DimsThatContradictEachOtherStayForTheRun) {
+  const auto pool = std::make_shared<ExprPool>();
+  Graph g(pool);
+  const auto input = [&](Expr columns) {
+    return g.add_input("x", TensorType{DType::f32, {pool->integer(2), columns}});
+  };
+  // One x is as wide as 3 and as 4 columns.
+  const ValueId x = input(pool->symbol("width"));
+  const ValueId a = input(pool->integer(3)), b = input(pool->integer(4));
+  g.set_outputs({{"y", g.must_add(Concat{0}, {a, x})}, {"z", g.must_add(Concat{0}, {b, x})}});
+  ASSERT_EQ(g.assumptions().size(), 2u);
+  const Graph kept = canonical(std::move(g));
+  EXPECT_EQ(kept.assumptions().size(), 2u);
+  std::vector<Tensor> inputs;
+  for (const int64_t width : {3, 3, 4})
+    inputs.emplace_back(DType::f32, std::vector<int64_t>{2, width});
+  EXPECT_FALSE(Interpreter(kept).run(inputs));
 }
 
 TEST(SliceOfConcat, ReadsOneOperandWhereItsElementsDo) {

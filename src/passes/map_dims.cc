@@ -26,7 +26,7 @@ class DimMapper {
     }
     return type;
   }
-  OpRef operator()(const OpRef& op) const {
+  Result<OpRef> operator()(const OpRef& op) const {
     Attributes attributes;
     bool changed = false;
     for (size_t k = 0; k < op.def().fields.size(); ++k) {
@@ -40,16 +40,15 @@ class DimMapper {
         changed = changed || *exprs != std::get<Exprs>(attribute);
       } else if (auto* body = std::get_if<GraphRef>(&replaced)) {
         if (*body != nullptr) {
-          *body = std::make_shared<const Graph>(map_dims(**body, pool_, replace_));
+          TRY(Graph mapped, map_dims(**body, pool_, replace_));
+          *body = std::make_shared<const Graph>(std::move(mapped));
           changed = true;
         }
       }
       attributes.emplace(op.def().fields[k], std::move(replaced));
     }
     if (!changed) return op;
-    Result<OpRef> made = op.def().make(attributes);
-    CHECK(made, op.name(), ": ", made ? std::string() : to_text(made.error()));
-    return std::move(*made);
+    return op.def().make(attributes);
   }
 
  private:
@@ -59,7 +58,8 @@ class DimMapper {
 
 }  // namespace
 
-Graph map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool, const ReplaceDim& replace_dim) {
+Result<Graph> map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool,
+                       const ReplaceDim& replace_dim) {
   const DimMapper replace(pool, replace_dim);
   Graph result(std::move(pool));
   result.name = graph.name;
@@ -76,13 +76,13 @@ Graph map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool, const Replace
     for (const ValueId input : node.inputs) {
       inputs.push_back(input.valid() ? renamed[input.value] : ValueId());
     }
-    const auto outputs = result.add(replace(node.op), std::move(inputs), node.provenance);
-    CHECK(outputs, "map_dims: ", node.op.name(), ": ",
-          outputs ? std::string() : to_text(outputs.error()));
-    for (size_t k = 0; k < outputs->size(); ++k) {
-      result.restate_type((*outputs)[k], replace(graph.type(node.outputs[k])));
-      result.set_value_name((*outputs)[k], graph.value(node.outputs[k]).name);
-      renamed[node.outputs[k].value] = (*outputs)[k];
+    TRY(OpRef op, replace(node.op));
+    TRY(const std::vector<ValueId> outputs,
+        result.add(std::move(op), std::move(inputs), node.provenance));
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      result.restate_type(outputs[k], replace(graph.type(node.outputs[k])));
+      result.set_value_name(outputs[k], graph.value(node.outputs[k]).name);
+      renamed[node.outputs[k].value] = outputs[k];
     }
   }
   result.assumptions().clear();
@@ -97,7 +97,7 @@ Graph map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool, const Replace
   return result;
 }
 
-Graph replace_symbols(const Graph& graph, std::span<const Expr> by) {
+Result<Graph> replace_symbols(const Graph& graph, std::span<const Expr> by) {
   return map_dims(graph, graph.shared_pool(), [&](Expr e) -> std::optional<Expr> {
     if (e.kind() != ExprKind::symbol || e.symbol().value >= by.size()) return std::nullopt;
     const Expr to = by[e.symbol().value];

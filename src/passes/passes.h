@@ -58,9 +58,11 @@ std::vector<UnsupportedNode> find_unsupported(const Graph& graph);
 /// As substitute() asks.
 using ReplaceDim = std::function<std::optional<Expr>(Expr)>;
 /// A copy with the dimensions in every type, attribute and assumption rewritten into `pool`.
-Graph map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool, const ReplaceDim& replace);
+/// Errors: what an op's infer refuses in the new dimensions.
+Result<Graph> map_dims(const Graph& graph, std::shared_ptr<ExprPool> pool,
+                       const ReplaceDim& replace);
 /// A copy with symbols replaced, in every type, attribute and assumption, by expressions of the
-/// same pool. `by` is indexed by SymbolId; a default Expr leaves the symbol.
-Graph replace_symbols(const Graph& graph, std::span<const Expr> by);
+/// same pool. `by` is indexed by SymbolId; a default Expr leaves the symbol. Errors: as map_dims.
+Result<Graph> replace_symbols(const Graph& graph, std::span<const Expr> by);
 
 }  // namespace ingot
