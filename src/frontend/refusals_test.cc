@@ -96,6 +96,28 @@ TEST(Refusals, Trees) {
               HasSubstr("expected 2 values, got 3"));
 }
 
+TEST(Refusals, TreesOfTooManyTargets) {
+  const auto trees = [](int64_t targets, std::string_view how) {
+    return ml(
+        "TreeEnsembleRegressor",
+        {attr_ints("nodes_treeids", {0, 0, 0}), attr_ints("nodes_nodeids", {0, 1, 2}),
+         attr_ints("nodes_featureids", {0, 0, 0}), attr_floats("nodes_values", {0, 0, 0}),
+         attr_ints("nodes_truenodeids", {1, 0, 0}), attr_ints("nodes_falsenodeids", {2, 0, 0}),
+         attr_texts("nodes_modes", {"BRANCH_LEQ", "LEAF", "LEAF"}),
+         attr_ints("target_treeids", {0, 0}), attr_ints("target_nodeids", {1, 2}),
+         attr_ints("target_ids", {0, 0}), attr_floats("target_weights", {1, 2}),
+         attr_int("n_targets", targets), attr_text("aggregate_function", how)});
+  };
+  for (const std::string_view how : {"SUM", "MIN"}) {
+    EXPECT_EQ(trees(1000, how), "");
+    for (const int64_t targets : {int64_t{-1}, int64_t{1} << 31, int64_t{1} << 62}) {
+      EXPECT_THAT(trees(targets, how), HasSubstr("expected targets from 0 to 2147483647, got"));
+    }
+  }
+  EXPECT_EQ(trees(1 << 28, "SUM"), "a table of 1 trees and 268435456 targets");
+  EXPECT_EQ(trees(1 << 28, "MIN"), "a table of 3 nodes and 268435456 targets");
+}
+
 TEST(Refusals, TreesThatAreTooDeep) {
   constexpr int64_t kNodes = 2 * 300 + 1;  // a leaf beside each of 300 nodes, and one below
   Ints trees(kNodes, 0), ids, yes, no;
@@ -116,15 +138,20 @@ TEST(Refusals, TreesThatAreTooDeep) {
 }
 
 TEST(Refusals, Sequences) {
-  const auto words = [](int64_t dtype, const Strings& more) {
+  const auto words = [](int64_t dtype, const Strings& more, int64_t skipped = 0,
+                        const Dim& length = 5) {
     Strings attributes = {attr_text("mode", "TF"),           attr_int("min_gram_length", 1),
-                          attr_int("max_gram_length", 2),    attr_int("max_skip_count", 0),
+                          attr_int("max_gram_length", 2),    attr_int("max_skip_count", skipped),
                           attr_ints("ngram_counts", {0, 1}), attr_ints("ngram_indexes", {0, 1})};
     attributes.insert(attributes.end(), more.begin(), more.end());
-    return refusal(
-        one_node(node("TfIdfVectorizer", {"x"}, {"y"}, attributes), {value_info("x", dtype, {5})}));
+    return refusal(one_node(node("TfIdfVectorizer", {"x"}, {"y"}, attributes),
+                            {value_info("x", dtype, {length})}));
   };
   EXPECT_EQ(words(7, {attr_ints("pool_int64s", {1, 2, 3})}), "");
+  EXPECT_EQ(words(7, {attr_ints("pool_int64s", {1, 2, 3})}, std::numeric_limits<int64_t>::max()),
+            "");  // of five words
+  EXPECT_EQ(words(7, {attr_ints("pool_int64s", {1, 2, 3})}, 257, "C"),
+            "more than 256 words skipped");
   EXPECT_EQ(words(7, {attr_texts("pool_strings", {"a"})}), "sequences of strings");
   EXPECT_EQ(words(8, {attr_ints("pool_int64s", {1, 2, 3})}), "words of type str");
   EXPECT_THAT(words(7, {attr_ints("pool_int64s", {1, 2})}), HasSubstr("are no sequences of 2"));

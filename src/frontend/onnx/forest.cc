@@ -13,8 +13,9 @@ namespace {
 
 /// Levels are written out, so that deeper trees make models that take long to compile.
 constexpr int64_t kDeepest = 256;
-/// Numbers in the table of what leaves add: 1 GiB of f32.
-constexpr int64_t kMostWeights = int64_t{1} << 28;
+/// Numbers in the table of what leaves add, or as many times those that the model has.
+constexpr int64_t kMostWeights = int64_t{1} << 22;
+constexpr int64_t kMostTimes = 64;
 
 /// The longest way from a root to a leaf. Errors: invalid_model.
 Result<int64_t> depth_of(const Forest& forest) {
@@ -179,6 +180,13 @@ Result<ValueId> put_together(OpContext& n, const Forest& forest, ValueId leaves,
   const bool sums = how == Aggregate::sum || how == Aggregate::average;
   const auto targets = sums && forest.targets > 1 ? one_target_a_tree(forest)
                                                   : std::optional<std::vector<int64_t>>();
+  const int64_t rows = targets ? static_cast<int64_t>(targets->size()) : count;
+  int64_t given = 0;
+  for (const auto& of_node : forest.weights) given += static_cast<int64_t>(of_node.size());
+  if (rows * forest.targets > std::max(kMostWeights, kMostTimes * given)) {
+    return unsupported("a table of ", rows, targets ? " trees and " : " nodes and ", forest.targets,
+                       " targets");
+  }
   if (targets) {
     std::vector<double> values(forest.nodes.size(), 0.0);
     for (size_t k = 0; k < values.size(); ++k) {
@@ -193,9 +201,6 @@ Result<ValueId> put_together(OpContext& n, const Forest& forest, ValueId leaves,
         added,
         number_constant(n, compute, owns, {static_cast<int64_t>(targets->size()), forest.targets}));
   }
-  if (count * forest.targets > kMostWeights) {
-    return unsupported("a table of ", count, " nodes and ", forest.targets, " targets");
-  }
   std::vector<double> table(static_cast<size_t>(count * forest.targets), nothing(how));
   for (size_t k = 0; k < forest.nodes.size(); ++k) {
     for (const Forest::Weight& weight : forest.weights[k]) {
@@ -206,8 +211,8 @@ Result<ValueId> put_together(OpContext& n, const Forest& forest, ValueId leaves,
                                       : place + weight.value;
     }
   }
-  const ValueId rows = number_constant(n, compute, table, {count, forest.targets});
-  TRY(const ValueId added, n.gather(rows, leaves, 0));
+  TRY(const ValueId added,
+      n.gather(number_constant(n, compute, table, {count, forest.targets}), leaves, 0));
   const ReduceKind kind = how == Aggregate::min   ? ReduceKind::min
                           : how == Aggregate::max ? ReduceKind::max
                                                   : ReduceKind::sum;
@@ -219,6 +224,9 @@ Result<ValueId> put_together(OpContext& n, const Forest& forest, ValueId leaves,
 Result<ValueId> apply_forest(OpContext& n, const Forest& forest, ValueId x, Aggregate how) {
   const DType compute = n.dtype(x);
   if (forest.roots.empty()) return invalid_model("expected a tree or more");
+  if (forest.targets < 0 || forest.targets > kMaxDim) {
+    return invalid_model("expected targets from 0 to ", kMaxDim, ", got ", forest.targets);
+  }
   TRY(const int64_t depth, depth_of(forest));
   const auto features = n.dim(x, 1).as_int();
   for (size_t k = 0; k < forest.nodes.size(); ++k) {

@@ -8,6 +8,9 @@
 namespace ingot::onnx {
 namespace {
 
+/// The distances between words are written out, so that more make models that take long to compile.
+constexpr int64_t kMostSkipped = 256;
+
 /// A known sequence of words, the number of its output, and its weight there.
 struct Ngram {
   std::vector<int64_t> words;
@@ -91,6 +94,17 @@ Result<ValueId> occurrences(OpContext& n, ValueId x, const std::vector<Ngram>& n
   return n.reduce(ReduceKind::sum, hits, {2}, false);
 }
 
+/// How many words are skipped at most between those of sequences of `length` in `words`.
+Result<int64_t> most_skipped(const Vocabulary& v, size_t length, Expr words) {
+  // Words alone are the same at any distance: they count once.
+  if (length == 1) return 0;
+  // What is further apart than there are words does not occur.
+  const int64_t furthest = (range_of(words).hi - 1) / static_cast<int64_t>(length - 1);
+  const int64_t most = std::clamp<int64_t>(furthest - 1, 0, v.most_skipped);
+  if (most > kMostSkipped) return unsupported("more than ", kMostSkipped, " words skipped");
+  return most;
+}
+
 enum class Weighting : uint8_t { count, presence, weighted_count };
 
 /// What counts [B, G] of n-grams say: the counts, or the weights of those that occur, or both.
@@ -136,8 +150,7 @@ Result<ValueIds> tf_idf(OpContext& n) {
   TRY(ValueId y, n.fill(DType::f32, 0, {batch, n.integer(v.outputs)}));
   for (const auto& [length, ngrams] : v.by_length) {
     ValueId counts;
-    // Words alone are the same at any distance: they count once.
-    const int64_t most = length == 1 ? 0 : v.most_skipped;
+    TRY(const int64_t most, most_skipped(v, length, n.dim(x, 1)));
     for (int64_t skipped = 0; skipped <= most; ++skipped) {
       TRY(const ValueId more, occurrences(n, x, ngrams, skipped + 1));
       if (!counts.valid()) {
