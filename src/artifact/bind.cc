@@ -17,7 +17,7 @@ constexpr u32 kUnbound = ~0u;
 
 // The fields that hold for inputs and outputs alike.
 ingot_status check_tensor(const ingot_tensor& tensor, const Port& port, const char* side) {
-  if (tensor.struct_size < sizeof(ingot_tensor)) {
+  if (tensor.struct_size < sizeof(ingot_tensor) || tensor.struct_size > kLongestTensorStruct) {
     return fail(INGOT_INVALID_ARGUMENT,
                 "%s '%s': struct_size is %u, expected %zu; initialise with INGOT_INIT", side,
                 port.name, tensor.struct_size, sizeof(ingot_tensor));
@@ -244,6 +244,11 @@ ingot_status bind_output(Run& run, u32 index) {
   const ingot_tensor& tensor = run.outputs[index];
   i64 dims[kMaxRank];
   output_dims(run, port, dims);
+  for (u32 a = 0; a < port.rank; ++a) {
+    if (dims[a] >= 0) continue;
+    return fail(INGOT_INVALID_ARGUMENT, "output '%s': dim %u (%s): expected at least 0, got %lld",
+                port.name, a, port.dim_text[a], static_cast<ll>(dims[a]));
+  }
   const i64 bytes = dense_bytes(port.dtype, port.rank, dims);
   run.workspace->output_bytes[index] = bytes;
   void*& value = run.workspace->values[port.value];
@@ -331,8 +336,13 @@ ingot_status bind_symbols(Run& run) {
     if (status != INGOT_OK) return status;
   }
   derive_symbols(program, workspace.symbols);
-  const i64 broken =
-      program.check_assumptions == nullptr ? -1 : program.check_assumptions(workspace.symbols);
+  return check_assumptions(run, 0);
+}
+
+ingot_status check_assumptions(const Run& run, u32 steps) {
+  const Program& program = run.program();
+  if (program.check_assumptions == nullptr) return INGOT_OK;
+  const i64 broken = program.check_assumptions(run.workspace->symbols, steps);
   if (broken < 0) return INGOT_OK;
   return fail(INGOT_INVALID_ARGUMENT,
               "run: the dims contradict what the model was compiled for: %s",

@@ -14,10 +14,13 @@ i64 dtype_alignment(i32 dtype);
 /// Bytes of a dense tensor of these dims; kTooManyBytes if they do not fit.
 i64 dense_bytes(i32 dtype, u32 rank, const i64* dims);
 
-/// Checks the inputs and states, and sets the symbols that they tell. Sets no value yet.
-/// Errors: invalid_argument.
+/// Checks the inputs and states, sets the symbols that they tell, and checks what is assumed of
+/// those. Sets no value yet. Errors: invalid_argument.
 ingot_status bind_symbols(Run& run);
-/// Checks the assumptions, then sets the values of inputs, states, constants and of the arena's
+/// Checks what is assumed of symbols that are known when so many steps have run.
+/// Errors: invalid_argument.
+ingot_status check_assumptions(const Run& run, u32 steps);
+/// Sets the values of inputs, states, constants and of the arena's
 /// group 0; copies strided inputs. Needs the plan.
 ingot_status bind_inputs(Run& run, void* arena);
 /// Binds the outputs of a group, allocating those that the caller left to us.

@@ -194,6 +194,17 @@ TEST_F(Bind, TakesLongerTensorStructs) {
   layer_.api->free_output(layer_.model, outputs[2].tensor.data);
 }
 
+TEST_F(Bind, RefusesStructsThatNobodyInitialised) {
+  for (const uint32_t size : {0u, 8u, 100'000u, 0xFFFFFFFFu}) {
+    ingot_tensor outputs[3] = {y_.tensor, unknown_output(INGOT_INT64), unknown_output(INGOT_INT64)};
+    ingot_tensor input = x_.tensor;
+    outputs[0].struct_size = size;
+    EXPECT_EQ(layer_.api->run(layer_.model, &input, 1, outputs, 3, nullptr),
+              INGOT_INVALID_ARGUMENT);
+    EXPECT_NE(layer_.error().find("initialise with INGOT_INIT"), std::string::npos);
+  }
+}
+
 class Outer : public testing::Test {
  protected:
   ingot_status run(int64_t n, int64_t m) {

@@ -350,6 +350,10 @@ ingot_status ConstantStore::get(const char* name, ingot_tensor* value) {
     return fail(INGOT_INVALID_ARGUMENT, "constant '%s': expected room for %lld bytes, got null",
                 name, static_cast<ll>(bytes));
   }
+  if (value->dims != nullptr && value->rank != static_cast<i32>(constant.rank)) {
+    return fail(INGOT_INVALID_ARGUMENT, "constant '%s': expected rank %u, got %d", name,
+                constant.rank, value->rank);
+  }
   if (value->data_bytes != 0 && value->data_bytes >= static_cast<size_t>(bytes)) {
     if (value->dtype != constant.dtype) {
       return fail(INGOT_INVALID_ARGUMENT, "constant '%s': expected %s, got %s (dtype %d)", name,

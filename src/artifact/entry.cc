@@ -119,8 +119,10 @@ ingot_status check_arrays(const ingot_model& model, const Tensors& inputs, const
 Tensors view_tensors(const ingot_tensor* tensors, u32 count) {
   const u32 bytes = sizeof(ingot_tensor);
   u32 stride = bytes;
-  if (count > 0 && tensors != nullptr && tensors->struct_size > bytes)
+  if (count > 0 && tensors != nullptr && tensors->struct_size > bytes &&
+      tensors->struct_size <= kLongestTensorStruct) {
     stride = tensors->struct_size;
+  }
   return {reinterpret_cast<u8*>(const_cast<ingot_tensor*>(tensors)), count, stride};
 }
 

@@ -390,6 +390,15 @@ TEST(Layer, RefusesWrongConstants) {
   wrong = w.tensor;
   wrong.data = nullptr;
   EXPECT_EQ(set("w", wrong), "constant 'w': expected 48 bytes, got null");
+  // Room for fewer dims than the constant has.
+  int64_t dims[2] = {4, -7};
+  ingot_tensor room = w.tensor;
+  room.dims = dims;
+  room.rank = 1;
+  room.data_bytes = 48;
+  EXPECT_EQ(fixture.api->get_constant(fixture.model, "w", &room), INGOT_INVALID_ARGUMENT);
+  EXPECT_EQ(fixture.error(), "constant 'w': expected rank 2, got 1");
+  EXPECT_EQ(dims[1], -7);
   const char* twice[2] = {"w", "w"};
   const ingot_tensor values[2] = {w.tensor, w.tensor};
   EXPECT_EQ(fixture.api->set_constants(fixture.model, twice, values, 2), INGOT_INVALID_ARGUMENT);

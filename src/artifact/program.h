@@ -219,8 +219,9 @@ struct Program {
   u32 output_dim_count;
   const Assumption* assumptions;
   u32 assumption_count;
-  /// Number of the first assumption that does not hold, or -1.
-  i64 (*check_assumptions)(const i64* symbols);
+  /// Number of the first assumption that does not hold, or -1, of those about symbols the last of
+  /// which is known when so many steps have run; 0: before them.
+  i64 (*check_assumptions)(const i64* symbols, u32 steps);
   bool is_body = false;  // of a control step: it knows the symbols of the program around
   /// Computes the derived dimensions, symbols[symbol_count ...], from those in front of them.
   void (*derive)(i64* symbols) = nullptr;

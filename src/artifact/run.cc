@@ -74,6 +74,8 @@ ingot_status make_group_ready(Run& run, u32 group) {
   ingot_status status = check_defined_symbols(run, program.steps[layout.group_step[group - 1]]);
   if (status != INGOT_OK) return status;
   derive_symbols(program, workspace.symbols);
+  status = check_assumptions(run, run.step + 1);
+  if (status != INGOT_OK) return status;
   program.value_bytes(workspace.symbols, workspace.late_bytes);
   u32 count = 0;
   for (u32 v = 0; v < program.value_count; ++v) {

@@ -31,6 +31,9 @@ ingot_status make_program_runtime(const Program& program, const KernelFn* kernel
 /// Null is fine.
 void free_program_runtime(ProgramRuntime* runtime);
 
+/// Bytes of an ingot_tensor of any version: a greater struct_size was never set.
+inline constexpr u32 kLongestTensorStruct = 4096;
+
 /// The caller's tensors, whose struct may be of a later version and so longer than ours.
 struct Tensors {
   u8* first;

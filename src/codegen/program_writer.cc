@@ -113,7 +113,7 @@ class ProgramWriter {
     };
     for (const GraphInput& input : plan.graph.inputs()) add_port(input.value);
     for (const GraphOutput& output : plan.graph.outputs()) add_port(output.value);
-    for (const Assumption& a : assumptions_) add({a.a, a.b});
+    for (const auto& [a, known_by] : assumptions_) add({a.a, a.b});
   }
 
   static Exprs expressions_of(const OpRef& op) {
@@ -332,17 +332,28 @@ class ProgramWriter {
                });
   }
 
-  /// Those that can be checked before the steps run.
+  /// How many steps have run when the sizes that an assumption is about are known: 0 before all of
+  /// them; nothing if no step finds one of them out.
+  static std::optional<size_t> known_by(const ProgramPlan& plan, const Assumption& a) {
+    size_t steps = 0;
+    for (const Expr& side : {a.a, a.b}) {
+      for (const uint32_t id : symbols_of(side)) {
+        if (!is_found(plan, id)) continue;
+        const auto finds = [&](const PlannedStep& step) {
+          return std::ranges::find(step.defines, SymbolId(id)) != step.defines.end();
+        };
+        const auto step = std::ranges::find_if(plan.steps, finds);
+        if (step == plan.steps.end()) return std::nullopt;
+        steps = std::max(steps, static_cast<size_t>(step - plan.steps.begin()) + 1);
+      }
+    }
+    return steps;
+  }
+
   void find_assumptions(const ProgramPlan& plan) {
     assumptions_.clear();
     for (const Assumption& a : plan.graph.assumptions()) {
-      bool checkable = true;
-      for (const Expr& side : {a.a, a.b}) {
-        for (uint32_t id : symbols_of(side)) {
-          checkable &= !is_found(plan, id);
-        }
-      }
-      if (checkable) assumptions_.push_back(a);
+      if (const auto steps = known_by(plan, a)) assumptions_.emplace_back(a, *steps);
     }
   }
 
@@ -351,7 +362,7 @@ class ProgramWriter {
       out_.block(
           concat("constexpr Assumption ", name, "_assumptions[] ="),
           [&] {
-            for (const Assumption& a : assumptions_) {
+            for (const auto& [a, known_by] : assumptions_) {
               const bool numbers = a.a.as_int() && a.b.as_int();  // which never agree
               const std::string expected =
                   numbers ? "" : concat(": expected ", text_of(a.a), " = ", text_of(a.b));
@@ -360,26 +371,28 @@ class ProgramWriter {
           },
           ";");
     }
-    out_.block(concat("i64 ", name, "_check_assumptions([[maybe_unused]] const i64* symbols)"),
+    out_.block(concat("i64 ", name,
+                      "_check_assumptions([[maybe_unused]] const i64* symbols, "
+                      "[[maybe_unused]] u32 steps)"),
                [&] {
                  Exprs all;
-                 for (const Assumption& a : assumptions_) {
+                 for (const auto& [a, known_by] : assumptions_) {
                    all.push_back(dims_->map(a.a));
                    all.push_back(dims_->map(a.b));
                  }
                  declare_symbols(out_, all);
                  for (size_t k = 0; k < assumptions_.size(); ++k) {
-                   out_.line("if (", cpu_dim(all[2 * k]), " != ", cpu_dim(all[2 * k + 1]),
-                             ") return ", k, ";");
+                   out_.line("if (steps == ", assumptions_[k].second, " && ", cpu_dim(all[2 * k]),
+                             " != ", cpu_dim(all[2 * k + 1]), ") return ", k, ";");
                  }
                  out_.line("return -1;");
                });
   }
 
   Writer& out_;
-  std::optional<DimTable> dims_;         // of the program being written
-  Exprs output_exprs_;                   // of the program being written
-  std::vector<Assumption> assumptions_;  // likewise
+  std::optional<DimTable> dims_;                            // of the program being written
+  Exprs output_exprs_;                                      // of the program being written
+  std::vector<std::pair<Assumption, size_t>> assumptions_;  // likewise, with known_by()
   const ProgramPlan* root_ = nullptr;
   std::string_view root_name_;
 };

@@ -154,8 +154,8 @@ void output_dims(const i64* s, i64* dims) {
   dims[0] = s[1] + 1;
 }
 
-i64 check_assumptions(const i64* s) {
-  return s[0] == 13 ? 0 : -1;
+i64 check_assumptions(const i64* s, u32 steps) {
+  return steps == 0 && s[0] == 13 ? 0 : -1;
 }
 constexpr Assumption kAssumptions[] = {{"batch: expected anything but 13"}};
 

@@ -151,13 +151,25 @@ Result<ValueIds> unsqueeze(OpContext& n) {
   return only(n.reshape(x, std::move(dims)));
 }
 
+bool is_found_by_run(Expr size) {
+  bool found = false;
+  for_each(size, [&](Expr e) {
+    found = found || (e.kind() == ExprKind::symbol &&
+                      std::as_const(e.pool()).symbol_info(e.symbol()).data_dependent);
+  });
+  return found;
+}
+
 Result<ValueIds> expand(OpContext& n) {
   TRY(const Exprs shape, n.sizes(1, "shape"));
   const std::vector<Exprs> shapes = {n.dims(n.in(0)), shape};
   std::vector<std::pair<Expr, Expr>> assumed;
   TRY(Exprs dims, broadcast(shapes, &assumed));
   for (const auto& [a, b] : assumed) {
-    n.graph().assumptions().push_back({a, b, "Expand: the dims of the input and of the shape"});
+    Assumption assumption = {a, b, "Expand: the dims of the input and of the shape"};
+    // A size that a run finds out may be 1 as well: the input's dim stays.
+    if (is_found_by_run(b)) assumption = {(b - 1) * (b - a), n.integer(0), assumption.text};
+    n.graph().assumptions().push_back(std::move(assumption));
   }
   return only(n.broadcast(n.in(0), std::move(dims)));
 }
@@ -312,6 +324,10 @@ Result<ValueIds> split(OpContext& n) {
   if (sum.as_int() && dim.as_int() && sum != dim) {
     return invalid_model("the sizes sum up to ", *sum.as_int(), ", but dim ", axis, " is ",
                          *dim.as_int());
+  }
+  // Sizes are 0 or more, so that then every part lies within x.
+  if (!provably_equal(sum, dim)) {
+    n.graph().assumptions().push_back({sum, dim, "Split: the sizes sum up to the dim"});
   }
   ValueIds ys;
   Expr start = n.integer(0);
