@@ -7,10 +7,10 @@
 #include <mutex>
 #include <thread>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/execute.h"
+#include "cli/output.h"
 #include "cli/probe.h"
 
 namespace ingot::cli {
@@ -183,6 +183,7 @@ Status check(const Options& options) {
 
 Result<int> run(const Options& options) {
   TRY_STATUS(check(options));
+  if (!options.trace.empty()) TRY_STATUS(check_json_output(options.trace));
   CompileArguments compile;
   compile.dims.shapes = options.inputs.dims.shapes;
   TRY(const std::filesystem::path library, compiled(options.model, compile));
@@ -259,8 +260,7 @@ Result<int> run(const Options& options) {
   const StepTimes all_steps = merged(steps);
   if (!options.trace.empty()) {
     const Json trace = {{"traceEvents", all_steps.events}};
-    TRY_STATUS(write_atomically(options.trace,
-                                trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+    TRY_STATUS(write_json(options.trace, trace, -1));
   }
   Json json = {{"latency", latency_json(times)},
                {"runs", times.size()},

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
+#include "cli/output.h"
 #include "cli/plan_text.h"
 
 namespace ingot::cli {
@@ -55,6 +56,10 @@ Result<int> run(const Options& options) {
   // What cannot be written is told before the work, not after it.
   std::optional<AtomicFile> report_file;
   if (!options.compile.report.empty()) {
+    if (is_same_file(options.compile.report, options.output)) {
+      return invalid_argument("--report ", options.compile.report,
+                              ": expected another name than that of --output");
+    }
     TRY(AtomicFile file, AtomicFile::create(options.compile.report));
     report_file.emplace(std::move(file));
   }

@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/conformance_case.h"
 #include "cli/model_options.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 namespace ingot::cli {
@@ -130,13 +131,26 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// The result of a case in a process of its own. What is thrown ends that here: the frames above,
+/// and the temporary folder that they own, are the parent's.
+CaseResult run_alone(const fs::path& folder, const CompileOptions& compile,
+                     const Tolerance& tolerance) {
+  try {
+    return run_case(folder, compile, tolerance);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::fflush(stderr);
+    ::_exit(exit_status(Code::kInternal));
+  }
+}
+
 /// Never returns: runs the case and writes its result as JSON to `pipe`.
 [[noreturn]] void be_worker(const fs::path& folder, const fs::path& temporary, int pipe,
                             const CompileOptions& compile, const Tolerance& tolerance) {
   // What a crash leaves behind goes with the parent's folder.
   ::setenv("TMPDIR", temporary.c_str(), 1);
   if (std::freopen((temporary / "stderr").c_str(), "w", stderr) == nullptr) ::_exit(1);
-  const CaseResult result = run_case(folder, compile, tolerance);
+  const CaseResult result = run_alone(folder, compile, tolerance);
   const Json json = {{"status", std::string(to_text(result.status))},
                      {"op", result.op},
                      {"opset", result.opset},
@@ -315,6 +329,7 @@ struct Counts {
 
 Result<int> run(const Options& options) {
   if (options.jobs < 0) return invalid_argument("--jobs: expected 0 or more, got ", options.jobs);
+  if (!options.json.empty()) TRY_STATUS(check_json_output(options.json));
   TRY(std::vector<fs::path> cases, find_cases(options));
   TRY(CompileOptions compile, options.compile.parse());
   compile.threads = 1;
@@ -353,8 +368,7 @@ Result<int> run(const Options& options) {
   if (options.by_op) json["by_op"] = std::move(ops);
   json["cases"] = std::move(list);
   if (!options.json.empty()) {
-    TRY_STATUS(write_atomically(options.json,
-                                json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"));
+    TRY_STATUS(write_json(options.json, json, 1));
   }
   print(concat(text, count, " cases: ", total.text(), "\n"));
   return total[CaseStatus::pass] == count ? 0 : kCheckFailed;

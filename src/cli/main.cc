@@ -7,7 +7,9 @@
 #include <iterator>
 #include <map>
 #include <new>
+#include <stdexcept>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -41,6 +43,12 @@ extern "C" void on_interrupt(int) {
   // A second one ends the program at once.
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+}
+
+/// A mistake of the program: on its way out what it holds of files goes, as with any other error.
+void end_with_failure(const CheckFailure& failure) {
+  throw std::logic_error(concat("this is a bug of ingot: ", failure.message,
+                                failure.dump.empty() ? "" : "\n", failure.dump));
 }
 
 int report(const Error& error) {
@@ -175,6 +183,7 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, ingot::cli::on_interrupt);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
+  ingot::set_check_handler(ingot::cli::end_with_failure);
   try {
     return ingot::cli::run_program(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/custom_op.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "target/target.h"
 
@@ -238,6 +239,7 @@ Result<CompileReport> compile_model(const std::filesystem::path& model,
   for (const std::string& path :
        {output.string(), concat(output.string(), ".weights"), arguments.report}) {
     TRY_STATUS(check_kept(imported.files, path));
+    if (!path.empty() && path == arguments.report) TRY_STATUS(check_json_output(path));
   }
   if (!imported.files.empty()) options.model_hash = to_text(hash_bytes(imported.files[0].bytes));
   options.source_of = [&](const ConstantData& data) { return find_source(imported.files, data); };

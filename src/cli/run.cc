@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/execute.h"
+#include "cli/output.h"
 
 namespace ingot::cli {
 namespace {
@@ -30,6 +31,28 @@ std::string file_name(std::string_view output) {
   constexpr size_t kMost = 200;
   if (name.size() > kMost) return concat(name.substr(0, kMost), "-", to_text(hash_text(output)));
   return name.empty() ? std::string("%") : name;
+}
+
+std::filesystem::path output_file(const Options& options, std::string_view output) {
+  return std::filesystem::path(options.output_directory) / (file_name(output) + ".npy");
+}
+
+/// What is going to be written must not be what is read. Errors: invalid_argument.
+Status check_files(const Options& options, const LoadedModel& model) {
+  if (!options.profile.empty()) TRY_STATUS(check_json_output(options.profile));
+  if (options.output_directory.empty()) return ok();
+  for (uint32_t k = 0; k < model.description().output_count; ++k) {
+    const std::string written = output_file(options, model.output(k).name).string();
+    for (const std::string& text : options.inputs.inputs) {
+      // NAME=FILE, of which the name may hold '=', too.
+      for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
+        if (!is_same_file(written, text.substr(at + 1))) continue;
+        return invalid_argument(written, ": expected another folder for what is written, this is ",
+                                "the file of an input");
+      }
+    }
+  }
+  return ok();
 }
 
 /// Steps of the last run, for --profile.
@@ -63,6 +86,7 @@ Result<int> run(const Options& options) {
   open.threads = options.threads;
   open.verify_weights = options.verify_weights ? 1 : 0;
   TRY(const LoadedModel model, LoadedModel::open(library.string(), open));
+  TRY_STATUS(check_files(options, model));
   TRY(const std::vector<HostTensor> inputs, gather_inputs(input_ports(model), options.inputs));
 
   ingot_run_options run_options = INGOT_INIT(ingot_run_options);
@@ -81,7 +105,7 @@ Result<int> run(const Options& options) {
             .count());
   }
   if (!options.profile.empty()) {
-    TRY_STATUS(write_atomically(options.profile, Json{{"steps", profile.steps}}.dump(2) + "\n"));
+    TRY_STATUS(write_json(options.profile, Json{{"steps", profile.steps}}, 2));
   }
 
   std::sort(times_ms.begin(), times_ms.end());
@@ -99,8 +123,7 @@ Result<int> run(const Options& options) {
         {"name", name}, {"dtype", std::string(to_text(tensor.dtype))}, {"shape", tensor.dims}};
     text += concat(name, ": ", tensor.dtype, "[", join(tensor.dims, ", "), "]");
     if (!options.output_directory.empty()) {
-      const auto path =
-          std::filesystem::path(options.output_directory) / (file_name(name) + ".npy");
+      const std::filesystem::path path = output_file(options, name);
       TRY_STATUS(write_atomically(path, format_npy(tensor)));
       entry["file"] = path.string();
       text += concat(" in ", path.string());

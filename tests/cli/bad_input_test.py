@@ -173,6 +173,34 @@ class Outputs(ProgramTest):
             self.bad(USAGE, [path.name, "file of the model"], "compile", path, "-o", *more)
             self.assertEqual(path.read_bytes(), before)
 
+    def test_results_do_not_replace_models(self):
+        """A report is written in place of another report, not of what else may lie there."""
+        path = self.model(onnx.dense())
+        library = self.compiled(path)
+        kept = {file: file.read_bytes() for file in (path, library)}
+        for file in kept:
+            parts = [file.name, "something else than JSON"]
+            self.bad(USAGE, parts, "run", library, "--random", "1", "--profile", file)
+            self.bad(USAGE, parts, "bench", library, "--dim", "batch=1", "--trace", file)
+            self.bad(USAGE, parts, "conformance", self.folder, "--json", file)
+        self.bad(USAGE, ["something else than JSON"], "compile", path, "-o", self.out / "other.so",
+                 "--report", library)
+        self.assertEqual({file: file.read_bytes() for file in kept}, kept)
+        self.bad(USAGE, ["--report", "another name"], "compile", path, "-o", self.out / "new.so",
+                 "--report", self.out / "." / "new.so")
+        report = self.folder / "profile.json"
+        for _ in range(2):
+            self.good("run", library, "--random", "1", "--profile", report)
+
+    def test_outputs_do_not_replace_inputs(self):
+        library = self.compiled()
+        data = self.folder / "y.npy"
+        npy(data, [1, 8], [1.0] * 8)
+        before = data.read_bytes()
+        self.bad(USAGE, ["y.npy", "file of an input"], "run", library, "--input", f"x={data}",
+                 "--output-dir", self.folder)
+        self.assertEqual(data.read_bytes(), before)
+
     def test_unwritable(self):
         path = self.model()
         for output in (self.folder / "no/such/folder/model.so", pathlib.Path("/proc/model.so"),
@@ -535,6 +563,47 @@ class RunTime(ProgramTest):
         self.refuse([str(self.x)], "--input", f"x={self.x}", status=MALFORMED)
         self.refuse(["missing.npy"], "--input", "x=missing.npy", status=MALFORMED)
         self.refuse([str(self.folder)], "--input", f"x={self.folder}")
+
+    def shaped(self, nodes, size, outputs=("y",)):
+        """A library of x f32[3, 4] and numbers s i64[size] that say sizes."""
+        path = self.model(onnx.model(nodes, [onnx.value_info("x", [3, 4]),
+                                             onnx.value_info("s", [size], onnx.INT64)],
+                                     [onnx.field(1, name) for name in outputs], opset=18))
+        npy(self.x, [3, 4], [float(k) for k in range(12)])
+        return self.compiled(path, "shaped.so")
+
+    def test_sizes_that_do_not_fit(self):
+        """Sizes that only a run knows are checked when they are known, before what they are sizes of."""
+        split = [onnx.node("Split", ["x", "s"], ["y", "z"], "split")]
+        pad = [onnx.node("Pad", ["x", "s"], ["y"], "pad")]
+        sums = [onnx.node("NonZero", ["x"], ["p"]), onnx.node("NonZero", ["s"], ["q"]),
+                onnx.node("Add", ["p", "q"], ["y"], "sum")]
+        reshape = [onnx.node("Reshape", ["x", "s"], ["r"], "reshape"), relu(["r"], ["y"])]
+        for nodes, outputs, right, wrong, part in (
+                (split, "yz", [1, 2], ([2, 2], [-1, 4], [1, 1], [4, -1]), "the sizes sum up to"),
+                (pad, "y", [-1, 0, 0, 0], ([-2, 0, -2, 0], [-100] * 4), "expected at least 0"),
+                (reshape, "y", [2, -1], ([5, 5], [1000, 2000], [-1, -1], [-2, -6], [2, 2], [-1, 5]),
+                 "element counts"),
+                (sums, "y", [1] * 11, ([1] * 10 + [0], [0] * 11), "broadcast dims are equal")):
+            library = self.shaped(nodes, len(right), tuple(outputs))
+            numbers = self.folder / "s.npy"
+            given = ["--input", f"x={self.x}", "--input", f"s={numbers}"]
+            npy(numbers, [len(right)], right, "q")
+            self.good("run", library, *given)
+            for values in wrong:
+                with self.subTest(part, values=values):
+                    npy(numbers, [len(values)], values, "q")
+                    self.bad(USAGE, [part], "run", library, *given)
+
+    def test_expanded_to_sizes_of_a_run(self):
+        """A size of 1 leaves the input's."""
+        library = self.shaped([onnx.node("Expand", ["x", "s"], ["y"])], 3)
+        numbers = self.folder / "s.npy"
+        for shape in ([2, 3, 4], [2, 1, 4], [2, 1, 1]):
+            npy(numbers, [3], shape, "q")
+            done = self.good("run", library, "--input", f"x={self.x}", "--input", f"s={numbers}",
+                             "--json")
+            self.assertEqual(done.json["outputs"][0]["shape"], [2, 3, 4])
 
     def test_nothing_to_do(self):
         """A batch of nothing gives nothing."""
