@@ -181,6 +181,8 @@ std::string requested_compiler() {
 int main(int argc, char** argv) {
   std::signal(SIGINT, ingot::cli::on_interrupt);
   std::signal(SIGTERM, ingot::cli::on_interrupt);
+  // A terminal that goes away; nohup has it ignored.
+  if (std::signal(SIGHUP, ingot::cli::on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
   ingot::set_check_handler(ingot::cli::end_with_failure);

@@ -23,11 +23,18 @@ ConstantData owned_constant(DType dtype, std::vector<int64_t> dims, std::vector<
 
 }  // namespace
 
+const TensorType& Builder::type(ValueId x) const {
+  if (x.valid()) return graph_.tensor(x);
+  static const TensorType kNumber{DType::f32, {}};
+  if (!wrong_input_) wrong_input_ = invalid_model("an input is missing");
+  return kNumber;
+}
+
 bool Builder::has_axis(ValueId x, int64_t axis) const {
   if (axis >= 0 && axis < rank(x)) return true;
-  if (!wrong_rank_) {
-    wrong_rank_ = invalid_model("expected a tensor of rank ", std::max<int64_t>(axis, 0) + 1,
-                                " or more, got rank ", rank(x));
+  if (!wrong_input_) {
+    wrong_input_ = invalid_model("expected a tensor of rank ", std::max<int64_t>(axis, 0) + 1,
+                                 " or more, got rank ", rank(x));
   }
   return false;
 }
@@ -141,7 +148,7 @@ Result<ValueId> Builder::broadcast(ValueId x, Exprs dims) {
 }
 
 Result<ValueId> Builder::slice_axis(ValueId x, int64_t axis, Expr start, Expr size, int64_t step) {
-  if (!has_axis(x, axis)) return *wrong_rank_;
+  if (!has_axis(x, axis)) return *wrong_input_;
   if (step == 1 && size == dim(x, axis)) return x;
   const size_t n = dims(x).size();
   const size_t at = static_cast<size_t>(axis);

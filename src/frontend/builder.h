@@ -26,16 +26,17 @@ class Builder {
   Graph& graph() const { return graph_; }
   const std::string& provenance() const { return provenance_; }
   ExprPool& pool() const { return graph_.pool(); }
-  /// The type and dims of x: references that hold until the next node is added.
-  const TensorType& type(ValueId x) const { return graph_.tensor(x); }
+  /// The type and dims of x: references that hold until the next node is added. Of an input that
+  /// is left out they are those of a number, and wrong_input() says so.
+  const TensorType& type(ValueId x) const;
   DType dtype(ValueId x) const { return type(x).dtype; }
   const Exprs& dims(ValueId x) const { return type(x).dims; }
   int64_t rank(ValueId x) const { return type(x).rank(); }
-  /// Dim `axis`. Where x has no such axis it is 1, and wrong_rank() says so.
+  /// Dim `axis`. Where x has no such axis it is 1, and wrong_input() says so.
   Expr dim(ValueId x, int64_t axis) const;
-  /// The error for the first dim that was asked for and is not there: a reader may look at dims
-  /// before it knows the rank, as long as this becomes its answer.
-  const std::optional<Error>& wrong_rank() const { return wrong_rank_; }
+  /// The error for the first input or dim that was asked for and is not there: a reader may look at
+  /// dims before it knows the rank, as long as this becomes its answer.
+  const std::optional<Error>& wrong_input() const { return wrong_input_; }
   Expr integer(int64_t value) const { return pool().integer(value); }
   Exprs integers(std::span<const int64_t> values) const;
   /// A number of a compute type, for pointwise expressions.
@@ -93,7 +94,7 @@ class Builder {
 
   Graph& graph_;
   std::string provenance_;
-  mutable std::optional<Error> wrong_rank_;
+  mutable std::optional<Error> wrong_input_;
 };
 
 }  // namespace ingot

@@ -423,6 +423,8 @@ TEST(Import, AttributesAreChecked) {
   EXPECT_THAT(failure(with(attr_float("axis", 1))),
               HasSubstr("'axis': expected an int, got a float"));
   EXPECT_THAT(failure(with(attr_int("axis", 2))), HasSubstr("expected an axis in [-2, 2), got 2"));
+  const std::string flag = node("ReduceMax", {"x"}, {"y"}, {attr_int("keepdims", 2)});
+  EXPECT_THAT(failure(model(one_node(flag))), HasSubstr("'keepdims': expected 0 or 1, got 2"));
   auto imported = import(with(attr_int("axle", 1)));
   ASSERT_TRUE(imported);
   ASSERT_EQ(imported->summary.warnings.size(), 1u);

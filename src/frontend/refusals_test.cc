@@ -63,6 +63,8 @@ TEST(Refusals, LinearModelsAndMachines) {
   EXPECT_THAT(ml("LinearRegressor",
                  {attr_floats("coefficients", {1, 2, 3}), attr_floats("intercepts", {1, 2})}),
               HasSubstr("expected 1 intercepts, got 2"));
+  EXPECT_THAT(ml("LinearRegressor", {attr_int("targets", int64_t{1} << 40)}),
+              HasSubstr("0 numbers are no 1099511627776 rows"));
   EXPECT_EQ(ml("LinearClassifier",
                {attr_floats("coefficients", {1, 2, 3}), attr_texts("classlabels_strings", {"a"})}),
             "one class with a name");
@@ -72,6 +74,16 @@ TEST(Refusals, LinearModelsAndMachines) {
   Strings two = machine;
   two.push_back(attr_ints("classlabels_ints", {0, 1}));
   EXPECT_THAT(ml("SVMClassifier", two), HasSubstr("expected 2 classes of vectors"));
+}
+
+TEST(Refusals, NumbersOfSupportVectors) {
+  for (const int64_t count : {int64_t{-1}, int64_t{1} << 62}) {
+    EXPECT_THAT(ml("SVMClassifier",
+                   {attr_ints("vectors_per_class", {1, count}), attr_floats("rho", {0}),
+                    attr_ints("classlabels_ints", {0, 1}), attr_floats("coefficients", {1, 2}),
+                    attr_floats("support_vectors", {1, 2, 3, 4, 5, 6})}),
+                HasSubstr("'vectors_per_class': expected 0 to 2147483647, got"));
+  }
 }
 
 TEST(Refusals, Trees) {

@@ -116,7 +116,7 @@ std::optional<ValueId> gather_to_slice(Rewriter& r, NodeId root) {
   const size_t at = static_cast<size_t>(*axis);
   const Range range = range_of(type.dims[at]);
   const int64_t index = number->integer(0);
-  const bool is_inside = index >= 0 ? index < range.lo : -index <= range.lo;
+  const bool is_inside = index >= 0 ? index < range.lo : index >= -range.lo;
   if (!is_inside) return std::nullopt;  // gather clamps where slice may not reach
 
   Slice slice;

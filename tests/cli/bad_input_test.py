@@ -335,6 +335,9 @@ class Compilers(ProgramTest):
     def test_terminate(self):
         self.interrupt(signal.SIGTERM)
 
+    def test_hang_up(self):
+        self.interrupt(signal.SIGHUP)
+
 
 class Caches(ProgramTest):
     def damage(self, kind, how):

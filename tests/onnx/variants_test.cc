@@ -1,5 +1,6 @@
 // tests/onnx/variants_test.cc: ONNX's own models and generated ones with inputs of other ranks and
-// types, and other numbers in attributes: each is refused, or gives a graph that verifies.
+// types, other numbers in attributes, and inputs that are left out: each is refused, or gives a
+// graph that verifies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Field numbers of onnx.proto, from ModelProto to the inputs and to attributes, from an input to
-/// its type and from there to the shape.
+/// Field numbers of onnx.proto, from ModelProto to the inputs, to attributes and to what nodes
+/// read, from an input to its type and from there to the shape.
 constexpr uint32_t kInputs[] = {7, 11};
 constexpr uint32_t kAttributes[] = {7, 1, 5};
+constexpr uint32_t kNodeInputs[] = {7, 1, 1};
 constexpr uint32_t kTensorType[] = {2, 1};
 constexpr uint32_t kShape[] = {2, 1, 2};
 
@@ -129,6 +131,12 @@ const Variants kHostileNumbers = {kAttributes,
                                    std::numeric_limits<int64_t>::max()},
                                   with_numbers};
 
+/// An input of a node is left out.
+std::string without_input(std::string_view, int64_t) {
+  return "";
+}
+const Variants kFewerInputs = {kNodeInputs, {0}, without_input};
+
 /// How many models were taken and refused.
 struct Counts {
   int taken = 0;
@@ -194,6 +202,15 @@ TEST(OnnxVariants, AnyTypeOfGeneratedModelsToo) {
   const Counts counts = import_all(INGOT_GENERATED_CASES, kTypes);
   EXPECT_GT(counts.taken, 300);
   EXPECT_GT(counts.refused, 300);
+}
+
+TEST(OnnxVariants, AnyInputMayBeLeftOut) {
+  for (const fs::path& models :
+       {fs::path(INGOT_ONNX_DATA) / "node", fs::path(INGOT_GENERATED_CASES)}) {
+    const Counts counts = import_all(models, kFewerInputs);
+    EXPECT_GT(counts.taken, 100);
+    EXPECT_GT(counts.refused, 300);
+  }
 }
 
 TEST(OnnxVariants, AnyAttributeIsTakenOrRefused) {

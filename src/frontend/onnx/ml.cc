@@ -34,7 +34,7 @@ Result<ValueId> feature_rows(OpContext& n) {
 Result<ValueId> linear_scores(OpContext& n, ValueId x, const std::vector<double>& coefficients,
                               int64_t rows, const std::vector<double>& intercepts) {
   const auto size = static_cast<int64_t>(coefficients.size());
-  if (rows < 1 || size % rows != 0) {
+  if (rows < 1 || rows > std::max<int64_t>(size, 1) || size % rows != 0) {
     return invalid_model("attribute 'coefficients': ", size, " numbers are no ", rows, " rows");
   }
   const DType compute = n.dtype(x);

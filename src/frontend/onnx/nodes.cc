@@ -251,11 +251,14 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
                          row.max_inputs == row.min_inputs ? "" : " or more", " inputs at opset ",
                          opset, ", got ", inputs.size());
   }
+  for (size_t k = given; k < inputs.size() && row.max_inputs == kVariadic; ++k) {
+    if (!inputs[k].valid()) return invalid_model("input ", k, " is missing");
+  }
   OpContext context(graph_, provenance(node, frame),
                     {&node, attributes, opset, row.since, inputs, source_, contents_.get(),
                      &read_sizes_, turn_, loops_});
   auto built = row.build(context);
-  if (context.wrong_rank()) built = *context.wrong_rank();
+  if (context.wrong_input()) built = *context.wrong_input();
   if (!built) {
     Error error = std::move(built.error());
     if (error.code == Code::kInvalidModel) error.code = Code::kInvalidArgument;

@@ -109,7 +109,9 @@ Result<int64_t> OpContext::attr_int(std::string_view name, std::optional<int64_t
 
 Result<bool> OpContext::attr_flag(std::string_view name, bool otherwise) {
   TRY(const int64_t value, attr_int(name, otherwise ? 1 : 0));
-  return value != 0;
+  // What else is meant is taken for true by some operators of onnxruntime, for false by others.
+  if (value == 0 || value == 1) return value == 1;
+  return invalid_model("attribute '", name, "': expected 0 or 1, got ", value);
 }
 
 Result<double> OpContext::attr_real(std::string_view name, std::optional<double> otherwise) {

@@ -99,7 +99,10 @@ Result<ValueId> pair_scores(OpContext& n, ValueId x, const Svm& svm) {
   std::vector<int64_t> starts;
   for (const int64_t count : svm.per_class) {
     starts.push_back(total);
-    if (count < 0 || count > kMaxDim) return invalid_model("attribute 'vectors_per_class'");
+    if (count < 0 || count > kMaxDim) {
+      return invalid_model("attribute 'vectors_per_class': expected 0 to ", kMaxDim, ", got ",
+                           count);
+    }
     total += count;
   }
   const auto size = static_cast<int64_t>(svm.coefficients.size());
