@@ -243,5 +243,19 @@ TEST(Refusals, RandomNumbersInLoops) {
               HasSubstr("random numbers in a branch or loop inside of a loop"));
 }
 
+TEST(Refusals, DirectionsOfScans) {
+  GraphParts body;
+  body.inputs = {value_info("e", 1, {3})};
+  body.nodes = {node("Neg", {"e"}, {"o"})};
+  body.outputs = {value_info("o", 1, {3})};
+  const auto scan = [&](int64_t direction) {
+    const Strings attributes = {attr_graph("body", graph(body)), attr_int("num_scan_inputs", 1),
+                                attr_ints("scan_input_directions", {direction})};
+    return refusal(one_node(node("Scan", {"x"}, {"y"}, attributes), {value_info("x", 1, {2, 3})}));
+  };
+  EXPECT_EQ(scan(1), "");
+  EXPECT_THAT(scan(2), HasSubstr("'scan_input_directions': expected 0 or 1, got 2"));
+}
+
 }  // namespace
 }  // namespace ingot

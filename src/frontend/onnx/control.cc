@@ -339,6 +339,17 @@ Result<std::vector<int64_t>> scan_numbers(std::span<const AttributeProto* const>
                        attribute->ints.size());
 }
 
+/// Likewise, of flags that say whether a scan begins at the end.
+Result<std::vector<int64_t>> scan_directions(std::span<const AttributeProto* const> attributes,
+                                             std::string_view name, size_t count) {
+  TRY(const std::vector<int64_t> flags, scan_numbers(attributes, name, count));
+  for (const int64_t flag : flags) {
+    if (flag == 0 || flag == 1) continue;
+    return invalid_model("attribute '", name, "': expected 0 or 1, got ", flag);
+  }
+  return flags;
+}
+
 }  // namespace
 
 /// What a Scan walks along and gives: inputs and outputs, their axes, and whether from the end.
@@ -406,9 +417,9 @@ Result<ValueIds> Importer::build_scan(const NodeProto& node, const ValueIds& inp
   const size_t stacked = graph.outputs.size() - carried;
   TRY(options.input_axes, scan_numbers(attributes, "scan_input_axes", options.scans));
   TRY(options.input_directions,
-      scan_numbers(attributes, batched ? "directions" : "scan_input_directions", options.scans));
+      scan_directions(attributes, batched ? "directions" : "scan_input_directions", options.scans));
   TRY(options.output_axes, scan_numbers(attributes, "scan_output_axes", stacked));
-  TRY(options.output_directions, scan_numbers(attributes, "scan_output_directions", stacked));
+  TRY(options.output_directions, scan_directions(attributes, "scan_output_directions", stacked));
   if (!batched) return add_scan(graph, node, given, options, frame);
   if (inputs[0].valid()) return unsupported("scans of sequences that differ in length");
   return add_batched_scan(graph, node, given, options, frame);
