@@ -36,4 +36,11 @@ extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs);
 /// The bits of x as elements of another type (ops/bitcast.h): a copy.
 extern "C" int ingot_bitcast(RoutineArgs& args, const RoutineTensor* inputs);
 
+/// Pixels of a file of a picture (ops/decode_picture.h). Sets its symbols to height and width.
+/// Attributes: pixels. Errors: invalid_argument for bytes that are none, unsupported for formats.
+extern "C" int ingot_decode_picture(RoutineArgs& args, const RoutineTensor* inputs);
+
+/// Numbers of a Mersenne Twister after a seed (ops/mersenne_twister.h). Attributes: count.
+extern "C" int ingot_mersenne_twister(RoutineArgs& args, const RoutineTensor* inputs);
+
 }  // namespace ingot::artifact

@@ -1,6 +1,9 @@
 // codegen/emit_project.cc: --emit source and the header of --emit static.
 #include "codegen/emit_project.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "codegen/resources.h"
@@ -10,7 +13,8 @@
 namespace ingot {
 namespace {
 
-constexpr std::string_view kRuntimePrefix = "artifact/";
+/// Folders that the runtime of artefacts lies in.
+constexpr std::array<std::string_view, 2> kRuntime = {"artifact", "picture"};
 
 /// Flags as CMake wants them: one string, no warnings of ours.
 std::string flags_text(const Toolchain& toolchain, CpuLevel level) {
@@ -29,7 +33,7 @@ std::string project_text(const ModelDescription& model, const std::vector<Source
   out.line("project(model LANGUAGES CXX ASM)");
   out.line("set(CMAKE_CXX_STANDARD 20)");
   out.line("set(CMAKE_POSITION_INDEPENDENT_CODE ON)");
-  out.line("file(GLOB runtime artifact/*.cc)");
+  out.line("file(GLOB runtime ", join(kRuntime, "/*.cc "), "/*.cc)");
   std::string objects;
   for (CpuLevel level : model.levels) {
     std::vector<std::string> names;
@@ -73,14 +77,17 @@ Status write_project(const std::filesystem::path& output, const ModelDescription
       output.has_parent_path() ? output.parent_path() : std::filesystem::path(".");
   TRY(TempDir folder, TempDir::create(parent));
   const auto& root = folder.path();
-  std::filesystem::create_directories(root / "artifact", failed);
+  for (const std::string_view part : kRuntime) {
+    std::filesystem::create_directories(root / part, failed);
+  }
   std::filesystem::create_directories(root / "include/ingot", failed);
   for (const SourceFile& file : kernels) {
     TRY_STATUS(write_atomically(root / file.name, file.text));
   }
   TRY_STATUS(write_atomically(root / model_source.name, model_source.text));
   for (const Resource& file : resources()) {
-    if (file.name.starts_with(kRuntimePrefix) || file.name.starts_with("include/")) {
+    const std::string_view part = file.name.substr(0, file.name.find('/'));
+    if (part == "include" || std::ranges::find(kRuntime, part) != kRuntime.end()) {
       TRY_STATUS(write_atomically(root / file.name, file.bytes));
     }
   }

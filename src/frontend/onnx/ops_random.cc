@@ -1,8 +1,9 @@
 // frontend/onnx/ops_random.cc: random numbers, and what draws from them.
 //
-// The numbers are those of the core operator `random`: the same in every run, others in each turn
-// of a loop. A node's seed is its attribute, or else made from its name, so that two nodes without
-// seeds draw different numbers.
+// The same numbers in every run, others in each turn of a loop. Uniform ones after a seed are those
+// that ONNX's reference implementation draws, NumPy's; all others are those of the core operator
+// `random`. A node without a seed has one made from its name, so that two such nodes draw different
+// numbers.
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -16,24 +17,41 @@ namespace {
 /// Draws for one node.
 class Draws {
  public:
-  /// `compute` is f32 or f64.
-  Draws(OpContext& n, int64_t seed, DType compute) : n_(n), seed_(seed), compute_(compute) {}
+  /// `compute` is f32 or f64. Without a seed one is made from the node's name.
+  Draws(OpContext& n, std::optional<double> seed, DType compute)
+      : n_(n), given_(seed), compute_(compute) {}
 
   DType compute() const { return compute_; }
 
-  /// Uniform numbers in [0, 1); each call gives others.
-  Result<ValueId> uniform(Exprs dims) {
+  /// Uniform numbers in [0, 1), to be asked for once: after a seed those of
+  /// numpy.random.RandomState(seed), in f64. Other turns of a loop have other seeds.
+  Result<ValueId> uniform(const Exprs& dims) {
+    if (!given_) return independent(dims);
+    TRY(ValueId seed, n_.scalar(DType::i64, std::fmod(std::trunc(*given_), 0x1p32)));
     TRY(const ValueId turn, n_.turn());
+    if (turn.valid()) {
+      TRY(seed, n_.map2(seed, turn, [&](Expr s, Expr t) { return s + t * n_.integer(kWeyl); }));
+    }
+    TRY(const ValueId y,
+        n_.add("mersenne_twister", {{"count", element_count(n_.pool(), dims)}}, {seed}));
+    return n_.reshape(y, dims);
+  }
+
+  /// Uniform numbers in [0, 1), each of its own; each call gives others.
+  Result<ValueId> independent(Exprs dims) {
+    TRY(const ValueId turn, n_.turn());
+    const int64_t seed = given_ ? std::bit_cast<int64_t>(*given_)
+                                : static_cast<int64_t>(hash_text(n_.provenance()).low);
     return n_.add(
         "random",
-        {{"dims", std::move(dims)}, {"seed", seed_}, {"stream", stream_++}, {"dtype", compute_}},
+        {{"dims", std::move(dims)}, {"seed", seed}, {"stream", stream_++}, {"dtype", compute_}},
         turn.valid() ? ValueIds{turn} : ValueIds{});
   }
 
   /// Numbers of the standard normal distribution. Source: Box and Muller, 1958.
   Result<ValueId> normal(const Exprs& dims) {
-    TRY(const ValueId radius, uniform(dims));
-    TRY(const ValueId angle, uniform(dims));
+    TRY(const ValueId radius, independent(dims));
+    TRY(const ValueId angle, independent(dims));
     return n_.map2(radius, angle, [&](Expr r, Expr a) {
       const auto real = [&](double value) { return n_.pool().real(value, compute_); };
       // 1 - r is above 0.
@@ -43,22 +61,21 @@ class Draws {
   }
 
  private:
+  static constexpr int64_t kWeyl = 0x9E3779B9;  // 2^32 by the golden ratio: far seeds
+
   OpContext& n_;
-  int64_t seed_;
+  std::optional<double> given_;
   int64_t stream_ = 0;
   DType compute_;
 };
 
-int64_t seed_from_name(OpContext& n) {
-  return static_cast<int64_t>(hash_text(n.provenance()).low);
-}
-
 /// Draws by the attribute 'seed', a float, in the type in which numbers of `held` are computed.
 Result<Draws> read_draws(OpContext& n, DType held) {
   const DType compute = held == DType::f64 ? DType::f64 : DType::f32;
-  if (!n.has_attr("seed")) return Draws(n, seed_from_name(n), compute);
+  if (!n.has_attr("seed")) return Draws(n, {}, compute);
   TRY(const double seed, n.attr_real("seed"));
-  return Draws(n, std::bit_cast<int64_t>(seed), compute);
+  if (!std::isfinite(seed)) return invalid_model("attribute 'seed': got ", seed);
+  return Draws(n, seed, compute);
 }
 
 // ---- tensors of numbers ----
@@ -84,12 +101,12 @@ Result<ValueIds> normal_numbers(OpContext& n, const Exprs& dims, DType held) {
   }));
 }
 
-Result<ValueIds> uniform_numbers(OpContext& n, Exprs dims, DType held) {
+Result<ValueIds> uniform_numbers(OpContext& n, const Exprs& dims, DType held) {
   if (!is_float(held)) return invalid_model("attribute 'dtype': expected a float, got ", held);
   TRY(const double low, n.attr_real("low", 0.0));
   TRY(const double high, n.attr_real("high", 1.0));
   TRY(Draws draws, read_draws(n, held));
-  TRY(const ValueId u, draws.uniform(std::move(dims)));
+  TRY(const ValueId u, draws.uniform(dims));
   return only(n.map(held, {u}, [&](std::span<const Expr> p) {
     return p[0] * n.number(p[0].dtype(), high - low) + n.number(p[0].dtype(), low);
   }));
@@ -102,9 +119,9 @@ Result<ValueIds> random_normal(OpContext& n) {
 }
 
 Result<ValueIds> random_uniform(OpContext& n) {
-  TRY(Exprs dims, shape_attribute(n));
+  TRY(const Exprs dims, shape_attribute(n));
   TRY(const DType held, n.attr_dtype("dtype", DType::f32));
-  return uniform_numbers(n, std::move(dims), held);
+  return uniform_numbers(n, dims, held);
 }
 
 Result<ValueIds> random_normal_like(OpContext& n) {
@@ -115,20 +132,26 @@ Result<ValueIds> random_normal_like(OpContext& n) {
 
 Result<ValueIds> random_uniform_like(OpContext& n) {
   TRY(const DType held, n.attr_dtype("dtype", n.dtype(n.in(0))));
-  return uniform_numbers(n, n.dims(n.in(0)), held);
+  const Exprs dims = n.dims(n.in(0));
+  return uniform_numbers(n, dims, held);
 }
 
 // ---- choices ----
 
-/// 1 with the probability that the input gives, else 0.
+/// 1 with the probability that the input gives, else 0. Which half of a uniform number's range is a
+/// hit is as in NumPy's binomial of one trial, by which the reference implementation draws.
 Result<ValueIds> bernoulli(OpContext& n) {
   TRY_STATUS(n.expect_floats(0, 1));
   const ValueId x = n.in(0);
   TRY(const DType held, n.attr_dtype("dtype", n.dtype(x)));
   TRY(Draws draws, read_draws(n, n.dtype(x)));
-  TRY(const ValueId u, draws.uniform(n.dims(x)));
+  const Exprs dims = n.dims(x);
+  TRY(const ValueId u, draws.uniform(dims));
   return only(n.map(held, {u, x}, [&](std::span<const Expr> p) {
-    const Expr hit = less(p[0], p[1]);
+    const auto real = [&](double value) { return n.pool().real(value, p[0].dtype()); };
+    const Expr probability = ingot::cast(p[1], p[0].dtype());
+    const Expr hit = select(less_equal(probability, real(0.5)), less(real(1) - probability, p[0]),
+                            less_equal(p[0], probability));
     if (held == DType::b8) return hit;
     return select(hit, n.number(held, 1), n.number(held, 0));
   }));
@@ -149,7 +172,7 @@ Result<ValueIds> multinomial(OpContext& n) {
     return invalid_model("attribute 'sample_size': got ", samples);
   }
   TRY(Draws draws, read_draws(n, n.dtype(x)));
-  TRY(const ValueId u, draws.uniform({n.dim(x, 0), n.integer(samples), n.dim(x, 1)}));
+  TRY(const ValueId u, draws.independent({n.dim(x, 0), n.integer(samples), n.dim(x, 1)}));
   TRY(const ValueId row, n.reshape(x, {n.dim(x, 0), n.integer(1), n.dim(x, 1)}));
   TRY(const ValueId scores, n.map(draws.compute(), {row, u}, [](std::span<const Expr> p) {
     return ingot::cast(p[0], p[1].dtype()) - log(-log(p[1]));
@@ -187,8 +210,10 @@ Result<ValueIds> dropout(OpContext& n) {
   }
   TRY_STATUS(n.expect_floats(0, 2));
   const DType compute = compute_dtype(n.dtype(x));
-  Draws draws(n, n.has_attr("seed") ? given_seed : seed_from_name(n), compute);
-  TRY(const ValueId u, draws.uniform(n.dims(x)));
+  std::optional<double> seed;
+  if (n.has_attr("seed")) seed = static_cast<double>(given_seed & 0xffffffff);
+  const Exprs dims = n.dims(x);
+  TRY(const ValueId u, Draws(n, seed, compute).uniform(dims));
   TRY(ValueId ratio, n.scalar(compute, 0.5));
   if (n.has(1)) {
     TRY(ratio, n.cast(n.in(1), compute));
@@ -197,7 +222,7 @@ Result<ValueIds> dropout(OpContext& n) {
   TRY(ValueId mode, n.cast(n.in(2), DType::b8));
   TRY(mode, n.reshape(mode, {}));
   TRY(const ValueId mask, n.map(DType::b8, {u, ratio, mode}, [](std::span<const Expr> p) {
-    return logical_or(logical_not(p[2]), less_equal(p[1], p[0]));
+    return logical_or(logical_not(p[2]), less_equal(ingot::cast(p[1], p[0].dtype()), p[0]));
   }));
   TRY(const ValueId y, n.map(n.dtype(x), {x, mask, ratio, mode}, [&](std::span<const Expr> p) {
     const Expr kept = p[0] / (n.number(compute, 1) - p[2]);

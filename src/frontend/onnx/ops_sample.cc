@@ -1,5 +1,5 @@
 // frontend/onnx/ops_sample.cc: pictures read at computed places: GridSample, RoiAlign,
-// MaxRoiPool, AffineGrid.
+// MaxRoiPool, AffineGrid; and out of files.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -382,10 +382,21 @@ Result<ValueIds> max_roi_pool(OpContext& n) {
   }));
 }
 
+/// Source: ONNX ImageDecoder-20.
+Result<ValueIds> image_decoder(OpContext& n) {
+  static constexpr std::string_view kFormats[] = {"RGB", "BGR", "Grayscale"};  // picture::Pixels
+  const ValueId x = n.in(0);
+  if (n.rank(x) != 1 || n.dtype(x) != DType::u8) {
+    return invalid_model("input 'encoded_stream': expected u8 of rank 1, got ",
+                         to_text(n.graph().type(x)));
+  }
+  TRY(const size_t pixels, n.attr_choice("pixel_format", kFormats, 0));
+  return only(n.add("decode_picture", {{"pixels", static_cast<int64_t>(pixels)}}, {x}));
+}
+
 constexpr OpRow kRows[] = {
-    {"AffineGrid", 20, 2, 2, affine_grid},
-    {"GridSample", 16, 2, 2, grid_sample},
-    {"MaxRoiPool", 1, 2, 2, max_roi_pool},
+    {"AffineGrid", 20, 2, 2, affine_grid},     {"GridSample", 16, 2, 2, grid_sample},
+    {"ImageDecoder", 20, 1, 1, image_decoder}, {"MaxRoiPool", 1, 2, 2, max_roi_pool},
     {"RoiAlign", 10, 3, 3, roi_align},
 };
 
