@@ -86,21 +86,36 @@ bool binds(Bind bind, const ConstantData& data) {
   return list || (bind == Bind::scalars_too && count_of(data.dims) == 1);
 }
 
-Result<std::string> run_data_set(const fs::path& model, const DataSet& data, Bind bind) {
+/// Names in the order of the model's inputs; data sets follow that order.
+Result<std::vector<std::string>> input_names(const fs::path& model) {
   TRY(const ImportedModel plain, import_model_with_summary(model));
-  // Names in the order of the model's inputs; data sets follow that order.
   std::vector<std::string> names;
   for (const GraphInput& input : plain.graph.inputs()) names.push_back(input.name);
+  return names;
+}
+
+ImportOptions bound(const std::vector<std::string>& names, const DataSet& data, Bind bind) {
   ImportOptions options;
-  std::vector<Tensor> inputs;
   for (size_t k = 0; k < names.size() && k < data.inputs.size(); ++k) {
     if (binds(bind, data.inputs[k])) options.constants[names[k]] = data.inputs[k];
   }
-  TRY(const ImportedModel imported, import_model_with_summary(model, options));
+  return options;
+}
+
+Result<ImportedModel> import_supported(const fs::path& model, const ImportOptions& options) {
+  TRY(ImportedModel imported, import_model_with_summary(model, options));
   if (!imported.summary.unsupported.empty()) {
     const auto& node = imported.summary.unsupported[0];
     return unsupported(node.op_type, "-", node.opset, ": ", node.reason);
   }
+  return imported;
+}
+
+Result<std::string> run_data_set(const fs::path& model, const DataSet& data, Bind bind) {
+  TRY(const std::vector<std::string> names, input_names(model));
+  const ImportOptions options = bound(names, data, bind);
+  std::vector<Tensor> inputs;
+  TRY(const ImportedModel imported, import_supported(model, options));
   for (const GraphInput& input : imported.graph.inputs()) {
     if (!imported.graph.type(input.value).is_tensor()) return unsupported("inputs of containers");
   }
@@ -136,6 +151,18 @@ CaseResult run_bound(const fs::path& folder, const std::vector<DataSet>& sets, B
 }
 
 }  // namespace
+
+Result<ImportedModel> import_case(const fs::path& folder) {
+  const fs::path model = folder / "model.onnx";
+  TRY(const std::vector<std::string> names, input_names(model));
+  auto imported = import_supported(model, {});
+  const auto data = read_data_set(folder / "test_data_set_0");
+  for (const Bind bind : {Bind::lists, Bind::scalars_too}) {
+    if (imported || imported.error().code != Code::kUnsupported || !data) break;
+    imported = import_supported(model, bound(names, *data, bind));
+  }
+  return imported;
+}
 
 CaseResult run_case(const fs::path& folder) {
   std::vector<DataSet> sets;

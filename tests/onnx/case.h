@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "frontend/import.h"
+
 namespace ingot::testing {
 
 enum class Outcome {
@@ -25,5 +27,9 @@ inline constexpr double kAbsoluteTolerance = 1e-7;
 
 /// Imports the model, runs each data set, compares every output.
 CaseResult run_case(const std::filesystem::path& folder);
+
+/// The model as a run of the first data set has it: with constants for inputs that are shapes,
+/// axes, ... if there is no other way. Errors: unsupported; those of the importer.
+Result<ImportedModel> import_case(const std::filesystem::path& folder);
 
 }  // namespace ingot::testing

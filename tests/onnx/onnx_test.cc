@@ -39,18 +39,15 @@ const std::set<std::string> kTies = {"test_dynamicquantizelinear_expanded"};
 /// Expected values of 1e-7 that are the noise of a transform in fp32, and 0 in fp64.
 const std::set<std::string> kNoise = {"test_dft_inverse", "test_dft_inverse_opset19"};
 
-/// Expected numbers are those that NumPy drew; the standard leaves open which are drawn.
+/// Expected numbers are those that NumPy drew behind the input's, in one stream.
 /// frontend/random_test.cc tests their distribution.
-const std::set<std::string> kDrawn = {"test_bernoulli",
-                                      "test_bernoulli_double",
-                                      "test_bernoulli_double_expanded",
-                                      "test_bernoulli_expanded",
-                                      "test_bernoulli_seed",
-                                      "test_bernoulli_seed_expanded",
-                                      "test_training_dropout",
-                                      "test_training_dropout_default",
-                                      "test_training_dropout_default_mask",
-                                      "test_training_dropout_mask"};
+const std::set<std::string> kDrawn = {"test_bernoulli",          "test_bernoulli_double",
+                                      "test_bernoulli_seed",     "test_bernoulli_double_expanded",
+                                      "test_bernoulli_expanded", "test_bernoulli_seed_expanded"};
+
+/// Formats without a decoder. Only a run can tell; the interpreter gives a picture without pixels.
+const std::set<std::string> kFormats = {"test_image_decoder_decode_jpeg2k_rgb",
+                                        "test_image_decoder_decode_webp_rgb"};
 
 /// Runs one folder of ONNX's cases. `with_constants` are those that pass once inputs that are
 /// shapes, axes, bounds... have become constants.
@@ -61,7 +58,8 @@ void expect_counts(std::string_view folder, int least_passed, int least_with_con
     ++count[static_cast<size_t>(result.outcome)];
     if (result.outcome == Outcome::failed) {
       const std::string name = path.filename().string();
-      EXPECT_TRUE(kTies.contains(name) || kNoise.contains(name) || kDrawn.contains(name))
+      EXPECT_TRUE(kTies.contains(name) || kNoise.contains(name) || kDrawn.contains(name) ||
+                  kFormats.contains(name))
           << path.filename() << ": " << result.message;
     }
   }
@@ -74,7 +72,7 @@ void expect_counts(std::string_view folder, int least_passed, int least_with_con
 
 // Counts of onnx 1.22; they may only grow.
 TEST(OnnxCases, Node) {
-  expect_counts("node", 1536, 147);
+  expect_counts("node", 1547, 147);
 }
 TEST(OnnxCases, Simple) {
   expect_counts("simple", 3, 4);

@@ -255,7 +255,23 @@ def newer(cases):
              offset_group=2, strides=[1, 2], pads=[0, 1, 0, 1], dilations=[1, 2])
 
 
+def drawn(cases):
+    """Numbers after a seed: those of NumPy's first generator, as in ONNX's reference implementation."""
+    def seeded():
+        return np.random.RandomState(7)
+
+    x = np.linspace(0, 1, 700).reshape(7, 100)
+    drawn_low = (seeded().random_sample((3, 250)) * 4 - 1).astype(np.float32)
+    cases.op("RandomUniform", 22, [], expected=[drawn_low], shape=[3, 250], low=-1.0, high=3.0,
+             seed=7.0)
+    cases.op("RandomUniformLike", 22, [x], expected=[seeded().random_sample(x.shape)], seed=7.0)
+    cases.op("Bernoulli", 22, [x], expected=[seeded().binomial(1, x).astype(np.float64)], seed=7.0)
+    kept = seeded().uniform(size=x.shape) >= 0.25
+    cases.op("Dropout", 13, [x], [np.array(0.25), np.array(True)], outputs=2, seed=7,
+             expected=[kept * x / 0.75, kept])
+
+
 def add(cases):
     for family in (contributed, resize, top_k, recurrent, einsum, indices, pictures, boxes, narrow,
-                   newer):
+                   newer, drawn):
         family(cases)

@@ -1,6 +1,8 @@
 // frontend/onnx/ops_attention.cc: attention and rotary embeddings, out of products and softmax.
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "frontend/onnx/attention.h"
 #include "frontend/onnx/ops.h"
@@ -8,18 +10,24 @@
 namespace ingot::onnx {
 namespace {
 
-/// What is added to the scores, each broadcast against [B, H, T, S].
+/// Which keys a query sees, and what is added to its scores; each broadcast against [B, H, T, S].
 struct Bias {
   ValueId mask;     // b8, or a float to add
   ValueId lengths;  // i64 [B, 1, 1, 1]: keys from there on are hidden
   bool causal = false;
-  Expr past;  // keys before the first query's
+  int64_t left = -1, right = -1;  // so many keys before and behind a query's own; -1: all
+  Expr past;                      // keys before the first query's, of a cache inside
+  bool has_past = false;
+
+  bool counts_positions() const { return causal || left >= 0 || right >= 0; }
+  /// Whether there can be queries that see no key: a frontier alone leaves each query its own.
+  bool may_hide_all() const { return mask.valid() || lengths.valid() || left >= 0 || right >= 0; }
 };
 
 /// The mask, with the keys that it does not speak of hidden.
 Result<ValueId> whole_mask(OpContext& n, ValueId mask, Expr keys) {
-  if (n.rank(mask) < 2 || n.rank(mask) > 4) {
-    return invalid_model("input 'attn_mask': expected rank 2 to 4, got ", n.rank(mask));
+  if (n.rank(mask) < 1 || n.rank(mask) > 4) {
+    return invalid_model("input 'attn_mask': expected rank 1 to 4, got ", n.rank(mask));
   }
   const Expr spoken = n.dims(mask).back();
   if (provably_equal(spoken, keys)) return mask;
@@ -32,35 +40,73 @@ Result<ValueId> whole_mask(OpContext& n, ValueId mask, Expr keys) {
   return n.pad(mask, none, after, "constant", hidden);
 }
 
-Result<ValueId> add_bias(OpContext& n, ValueId scores, const Bias& bias) {
-  ValueIds xs = {scores};
+/// A map over the bias: `fn` gets the operands `xs` and whether position and lengths let a query
+/// see a key; the mask is the last of the operands, if there is one.
+Result<ValueId> map_bias(
+    OpContext& n, DType dtype, ValueIds xs, const Bias& bias, Expr queries, Expr keys,
+    const std::function<Expr(std::span<const Expr> xs, std::optional<Expr> mask, Expr seen)>& fn) {
+  const size_t own = xs.size();
   const auto add = [&](ValueId x) {
     xs.push_back(x);
     return xs.size() - 1;
   };
-  size_t mask = 0, lengths = 0, query = 0, key = 0;
-  const Expr keys = n.dim(scores, 3), queries = n.dim(scores, 2);
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  size_t mask = kNone, lengths = kNone, query = kNone, key = kNone;
   if (bias.mask.valid()) mask = add(bias.mask);
   if (bias.lengths.valid()) lengths = add(bias.lengths);
-  if (bias.causal || bias.lengths.valid()) {
+  if (bias.counts_positions() || bias.lengths.valid()) {
     TRY(const ValueId j, n.iota({keys}, 0));
     key = add(j);
   }
-  if (bias.causal) {
+  if (bias.counts_positions()) {
     TRY(const ValueId i, n.iota({queries, n.integer(1)}, 0));
     query = add(i);
   }
-  if (xs.size() == 1) return scores;
-  return n.map(n.dtype(scores), xs, [&](std::span<const Expr> p) {
-    const Expr hidden = n.number(p[0].dtype(), -std::numeric_limits<double>::infinity());
-    Expr e = p[0];
-    if (mask != 0) {
-      e = p[mask].dtype() == DType::b8 ? select(p[mask], e, hidden)
-                                       : e + ingot::cast(p[mask], e.dtype());
+  return n.map(dtype, xs, [&](std::span<const Expr> p) {
+    Expr seen = n.pool().boolean(true);
+    if (lengths != kNone) seen = less(p[key], p[lengths]);
+    if (query != kNone) {
+      // With a cache outside, the last query is the last of the keys that there are.
+      const bool outside = lengths != kNone && !bias.has_past;
+      const Expr at = p[query] + (outside ? p[lengths] - queries : bias.past);
+      if (bias.causal) seen = logical_and(seen, less_equal(p[key], at));
+      if (bias.left >= 0) seen = logical_and(seen, less_equal(at - p[key], n.integer(bias.left)));
+      if (bias.right >= 0) seen = logical_and(seen, less_equal(p[key] - at, n.integer(bias.right)));
     }
-    if (lengths != 0) e = select(less(p[key], p[lengths]), e, hidden);
-    if (query != 0) e = select(less_equal(p[key], p[query] + bias.past), e, hidden);
-    return e;
+    return fn(p.first(own), mask == kNone ? std::nullopt : std::optional(p[mask]), seen);
+  });
+}
+
+Result<ValueId> add_bias(OpContext& n, ValueId scores, const Bias& bias) {
+  if (!bias.may_hide_all() && !bias.causal) return scores;
+  return map_bias(n, n.dtype(scores), {scores}, bias, n.dim(scores, 2), n.dim(scores, 3),
+                  [&](std::span<const Expr> p, std::optional<Expr> mask, Expr seen) {
+                    Expr e = p[0];
+                    if (mask && mask->dtype() == DType::b8) {
+                      seen = logical_and(*mask, seen);
+                    } else if (mask) {
+                      e = e + ingot::cast(*mask, e.dtype());
+                    }
+                    return select(seen, e,
+                                  n.number(e.dtype(), -std::numeric_limits<double>::infinity()));
+                  });
+}
+
+/// y [B, H, T, ..] with zeros for queries that the bias shows no key.
+Result<ValueId> without_blind(OpContext& n, ValueId y, const Bias& bias, Expr keys) {
+  if (!bias.may_hide_all()) return y;
+  TRY(const ValueId sees,
+      map_bias(n, DType::b8, {}, bias, n.dim(y, 2), keys,
+               [&](std::span<const Expr>, std::optional<Expr> mask, Expr seen) {
+                 if (!mask) return seen;
+                 if (mask->dtype() == DType::b8) return logical_and(*mask, seen);
+                 const double lowest = -std::numeric_limits<double>::infinity();
+                 return logical_and(seen,
+                                    logical_not(equal(*mask, n.number(mask->dtype(), lowest))));
+               }));
+  TRY(const ValueId any, n.reduce(ReduceKind::any, sees, {n.rank(sees) - 1}, true));
+  return n.map(n.dtype(y), {y, any}, [&](std::span<const Expr> p) {
+    return select(p[1], p[0], n.number(p[0].dtype(), 0));
   });
 }
 
@@ -96,7 +142,7 @@ Result<Scores> attention_scores(OpContext& n, ValueId q, ValueId k, const Bias& 
   return s;
 }
 
-/// Source: ONNX Attention-24. The cache is what past and new keys and values are one after another.
+/// Source: ONNX Attention-25. The cache is what past and new keys and values are one after another.
 Result<ValueIds> attention(OpContext& n) {
   TRY_STATUS(n.expect_floats(0, 3));
   const DType held = n.dtype(n.in(0));
@@ -119,6 +165,7 @@ Result<ValueIds> attention(OpContext& n) {
   }
   Bias bias;
   bias.past = n.integer(0);
+  bias.has_past = n.has(4);
   for (const size_t k : {1, 2}) {
     const size_t past = k + 3;
     if (!n.has(past)) continue;
@@ -127,6 +174,11 @@ Result<ValueIds> attention(OpContext& n) {
     TRY(qkv[k], n.concat({before, qkv[k]}, 2));
   }
   TRY(bias.causal, n.attr_flag("is_causal", false));
+  TRY(bias.left, n.attr_int("left_window_size", -1));
+  TRY(bias.right, n.attr_int("right_window_size", -1));
+  if (bias.left < -1 || bias.right < -1) {
+    return invalid_model("expected windows of -1 or more, got ", bias.left, " and ", bias.right);
+  }
   if (n.has(3)) {
     TRY(bias.mask, whole_mask(n, n.in(3), n.dim(qkv[1], 2)));
   }
@@ -141,7 +193,9 @@ Result<ValueIds> attention(OpContext& n) {
     wide.push_back(one);
   }
   TRY(const Scores s, attention_scores(n, wide[0], wide[1], bias));
+  const Expr keys = n.dim(wide[1], 2);
   TRY(ValueId y, grouped_matmul(n, s.weights, wide[2]));
+  TRY(y, without_blind(n, y, bias, keys));
   TRY(y, n.cast(y, held));
   if (rank == 3) {
     TRY(y, merge_heads(n, y));
@@ -150,8 +204,11 @@ Result<ValueIds> attention(OpContext& n) {
   if (mode < 0 || mode > 3) {
     return invalid_model("attribute 'qk_matmul_output_mode': expected 0 to 3, got ", mode);
   }
-  const ValueId stages[] = {s.product, s.capped, s.biased, s.weights};
-  TRY(const ValueId shown, n.cast(stages[mode], held));
+  ValueId shown = std::array{s.product, s.capped, s.biased, s.weights}[static_cast<size_t>(mode)];
+  if (mode == 3 && n.wants(3)) {
+    TRY(shown, without_blind(n, shown, bias, keys));
+  }
+  TRY(shown, n.cast(shown, held));
   return ValueIds{y, qkv[1], qkv[2], shown};
 }
 

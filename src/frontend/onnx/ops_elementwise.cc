@@ -126,6 +126,13 @@ Result<ValueIds> swish_row(OpContext& n) {
   return activation(n, {{"alpha", 1.0}}, [](Expr x, const double* v) { return swish(x, v[0]); });
 }
 
+/// Source: ONNX SwiGLU-28.
+Result<ValueIds> swiglu(OpContext& n) {
+  TRY_STATUS(n.expect_floats(0, 2));
+  TRY(const double alpha, n.attr_real("alpha", 1.0));
+  return only(n.map2(n.in(0), n.in(1), [&](Expr a, Expr b) { return swish(a, alpha) * b; }));
+}
+
 Result<ValueIds> thresholded_relu(OpContext& n) {
   return activation(n, {{"alpha", 1.0}}, [](Expr x, const double* v) {
     return select(less(real(x, v[0]), x), x, real(x, 0));
@@ -212,14 +219,26 @@ Result<ValueIds> pow_mixed(OpContext& n) {
   }));
 }
 
+/// x - floor(x / y) * y of floats, with the sign of y, zeros too.
+Expr float_floormod(Expr x, Expr y) {
+  const Expr rest = binary(ExprKind::fmod, x, y), zero = real(x, 0);
+  const Expr negative = less(y, zero);
+  const Expr other_side = select(negative, less(zero, rest), less(rest, zero));
+  return select(equal(rest, zero), select(negative, real(x, -0.0), zero),
+                select(other_side, rest + y, rest));
+}
+
+/// Source: ONNX Mod-28, before which floats had no quotient that is rounded down.
 Result<ValueIds> mod(OpContext& n) {
   TRY_STATUS(n.expect_numbers());
   TRY(const bool truncates, n.attr_flag("fmod", false));
-  if (!truncates && is_float(n.dtype(n.in(0)))) {
+  const bool floats = is_float(n.dtype(n.in(0)));
+  if (!truncates && floats && n.opset() < 28) {
     return invalid_model("expected fmod = 1 for floating-point inputs");
   }
   return only(n.map2(n.in(0), n.in(1), [&](Expr x, Expr y) {
-    return truncates ? binary(ExprKind::fmod, x, y) : floormod(x, y);
+    if (truncates) return binary(ExprKind::fmod, x, y);
+    return floats ? float_floormod(x, y) : floormod(x, y);
   }));
 }
 
@@ -303,6 +322,7 @@ constexpr OpRow kRows[] = {
     {"Sub", 1, 2, 2, two_legacy<kSub>},
     {"Sub", 7, 2, 2, two<kSub>},
     {"Sum", 1, 1, kVariadic, fold<kAdd>},
+    {"SwiGLU", 28, 2, 2, swiglu},
     {"Swish", 24, 1, 1, swish_row},
     {"Tan", 7, 1, 1, function<ExprKind::tan>},
     {"Tanh", 1, 1, 1, function<ExprKind::tanh>},

@@ -433,6 +433,7 @@ Result<ValueIds> depth_to_space(OpContext& n) {
 Result<ValueIds> space_to_depth(OpContext& n) {
   const ValueId x = n.in(0);
   TRY(const int64_t block, n.attr_int("blocksize"));
+  TRY(const std::string mode, n.attr_text("mode", "DCR"));
   if (n.rank(x) != 4 || block <= 0 || block > kMaxDim) {
     return invalid_model("expected 4 dims and a positive blocksize, got ", n.rank(x), " and ",
                          block);
@@ -442,7 +443,9 @@ Result<ValueIds> space_to_depth(OpContext& n) {
   const Expr h = floordiv(d[2], block);
   const Expr w = floordiv(d[3], block);
   TRY(const ValueId apart, n.reshape(x, {d[0], d[1], h, b, w, b}));
-  TRY(const ValueId turned, n.transpose(apart, {0, 3, 5, 1, 2, 4}));
+  TRY(const ValueId turned,
+      n.transpose(apart, mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
+                                       : std::vector<int64_t>{0, 1, 3, 5, 2, 4}));
   return only(n.reshape(turned, {d[0], d[1] * block * block, h, w}));
 }
 
