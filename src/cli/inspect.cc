@@ -8,6 +8,7 @@
 #include "cli/custom_op.h"
 #include "cli/model_options.h"
 #include "cli/plan_text.h"
+#include "frontend/lint.h"
 #include "passes/passes.h"
 #include "runtime/model.h"
 
@@ -89,7 +90,10 @@ Result<int> inspect_model(const Options& options) {
   TRY(ImportOptions import, options.dims.parse());
   CompileOptions compile;
   TRY_STATUS(add_custom_op_files(options.custom, import, compile));
-  TRY(const ImportedModel model, import_model_with_summary(options.path, import));
+  TRY(ImportedModel model, import_model_with_summary(options.path, import));
+  TRY(const std::vector<std::string> remarks, lint_model(options.path, model.graph));
+  auto& warnings = model.summary.warnings;
+  warnings.insert(warnings.end(), remarks.begin(), remarks.end());
   // Told before the plan is made, which narrows dims and makes new ones.
   Json json = model_json(model);
   std::string text = to_text(model.summary);

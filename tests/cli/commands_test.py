@@ -296,6 +296,22 @@ class Others(ProgramTest):
         for each in missing:
             self.assertLessEqual({"node", "op", "opset", "reason"}, set(each))
 
+    def test_inspect_remarks(self):
+        nodes = [onnx.node("Relu", ["x"], ["y"]), onnx.node("Neg", ["x"], ["lost"], "forgotten"),
+                 onnx.node("Cast", ["x"], ["wide"], attributes=[onnx.attribute_int("to", 11)]),
+                 onnx.node("Cast", ["wide"], ["z"], attributes=[onnx.attribute_int("to", 1)]),
+                 onnx.node("MatMul", ["x", "v"], ["p"])]
+        text = onnx.model(nodes, [onnx.value_info("x", [2, "rows"]), onnx.value_info("v", ["m", 3]),
+                                  onnx.value_info("unused", [1])],
+                          [onnx.value_info(name, dims) for name, dims in
+                           (("y", [2, "rows"]), ("z", [2, "rows"]), ("p", [2, 3]))],
+                          [onnx.tensor("spare", [1], [1.0])])
+        told = self.good("inspect", self.model(text), "--json").json["warnings"]
+        for part in ("outputs of nodes: 'forgotten'", "inputs: 'unused'", "initializers: 'spare'",
+                     "f64, though no input is: 'wide'", "must be equal: rows and m"):
+            self.assertIn(part, "\n".join(told))
+        self.assertEqual(self.good("inspect", self.model(), "--json").json["warnings"], [])
+
     def test_inspect_knows_custom_operators(self):
         text = onnx.model([onnx.node("Twice", ["x"], ["y"], domain="com.example")],
                           [onnx.value_info("x", [2])], [onnx.value_info("y", [2])])
