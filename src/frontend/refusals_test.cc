@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "frontend/import.h"
 #include "frontend/test_model.h"
 #include "ir/graph.h"
@@ -195,6 +197,33 @@ TEST(Refusals, States) {
   EXPECT_EQ(conv({4, 1, 3}), "");
   EXPECT_EQ(conv({4, 1, "taps"}), "a kernel of unknown size");
   EXPECT_THAT(conv({4, 2, 3}), HasSubstr("a weight [C, 1, K]"));
+}
+
+TEST(Refusals, PicturesAndAttention) {
+  const auto decoder = [](int64_t dtype, const Strings& attributes) {
+    return refusal(
+        one_node(node("ImageDecoder", {"x"}, {"y"}, attributes), {value_info("x", dtype, {9})}));
+  };
+  EXPECT_EQ(decoder(2, {attr_text("pixel_format", "BGR")}), "");
+  EXPECT_THAT(decoder(3, {}),
+              HasSubstr("input 'encoded_stream': expected u8 of rank 1, got i8[9]"));
+  EXPECT_THAT(decoder(2, {attr_text("pixel_format", "CMYK")}), HasSubstr("RGB, BGR, Grayscale"));
+  const auto attention = [](const Strings& attributes, const std::vector<Dim>& mask) {
+    const std::vector<Dim> dims = {1, 2, 3, 4};
+    return refusal(one_node(node("Attention", {"q", "q", "q", "m"}, {"y"}, attributes),
+                            {value_info("q", 1, dims), value_info("m", 1, mask)}));
+  };
+  EXPECT_EQ(attention({attr_int("left_window_size", 1)}, {3}), "");
+  EXPECT_THAT(attention({attr_int("right_window_size", -2)}, {3}),
+              HasSubstr("expected windows of -1 or more, got -1 and -2"));
+  EXPECT_THAT(attention({}, {1, 1, 1, 1, 3}),
+              HasSubstr("'attn_mask': expected rank 1 to 4, got 5"));
+}
+
+TEST(Refusals, Seeds) {
+  EXPECT_THAT(refusal(one_node(node("Bernoulli", {"x"}, {"y"}, {attr_float("seed", NAN)}),
+                               {value_info("x", 1, {2})})),
+              HasSubstr("attribute 'seed': got nan"));
 }
 
 TEST(Refusals, DeformableConvolutions) {

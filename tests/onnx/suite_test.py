@@ -38,13 +38,13 @@ What this newer package makes of its {count} node cases that 1.22 lacks or has o
 """
 # Why cases do not pass: the first line whose pattern is found in the name.
 REASONS = [(re.compile(pattern), why) for pattern, why in (
-    ("bernoulli", "expects what NumPy drew behind the numbers of the input, in one stream that no model tells of"),
+    ("bernoulli", "expects what NumPy drew behind the input's numbers, in a stream that no model tells of"),
     ("dft_inverse", "expects 1.9e-7, a rounding of one transform in fp32, where the sum is 0"),
     ("jpeg2k", "no decoder of JPEG 2000"),
     ("webp", "no decoder of WebP"),
     ("gradient_of", "derivatives of a part of a model"),
     ("attention.*bf16", "expects each step rounded to bfloat16, as NumPy does"),
-    ("attention.*fp16_expanded", "two elements are two units of half precision off: other steps are rounded than in NumPy"),
+    ("attention.*fp16_expanded", "two elements are two units off in half precision: NumPy rounds other steps"),
     ("string|strnorm|regex|label_encoder", "strings are not computed with yet"),
     ("sequence|optional|_opt$|_seq", "sequences and optionals are not there yet"),
 )]
