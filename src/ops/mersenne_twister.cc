@@ -22,7 +22,7 @@ std::vector<Tensor> MersenneTwister::reference(const ReferenceContext& ctx) cons
   Tensor y = ctx.make_output();
   std::mt19937 words(static_cast<uint32_t>(ctx.in[0].integer(0)));
   for (int64_t i = 0; i < y.size(); ++i) {
-    const double high = words() >> 5, low = words() >> 6;
+    const auto high = static_cast<double>(words() >> 5), low = static_cast<double>(words() >> 6);
     y.set_real(i, (high * 0x1p26 + low) * 0x1p-53);
   }
   return {std::move(y)};

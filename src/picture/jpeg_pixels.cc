@@ -17,8 +17,8 @@ int64_t rounded(int64_t value, int bits) {
 /// One dimension of the inverse transform of 8 numbers `step` apart, scaled by 2^kConstBits sqrt(8)
 /// and cut by `bits`. Source: Loeffler, Ligtenberg and Moschytz, 1989, with the constants of
 /// jidctint.c.
-void inverse_transform(const int64_t* in, int64_t* out, int step, int bits) {
-  const auto x = [&](int k) { return in[k * step]; };
+void inverse_transform(const int64_t* in, int64_t* out, int64_t step, int bits) {
+  const auto x = [&](int64_t k) { return in[k * step]; };
   // The even part.
   int64_t z1 = (x(2) + x(6)) * 4433;
   const int64_t e2 = z1 - x(6) * 15137, e3 = z1 + x(2) * 6270;
@@ -31,7 +31,7 @@ void inverse_transform(const int64_t* in, int64_t* out, int step, int bits) {
   const int64_t z3 = z5 - (x(7) + x(3)) * 16069, z4 = z5 - (x(5) + x(1)) * 3196;
   const int64_t odd[4] = {x(1) * 12299 + z1 + z4, x(3) * 25172 + z2 + z3, x(5) * 16819 + z2 + z4,
                           x(7) * 2446 + z1 + z3};
-  for (int k = 0; k < 4; ++k) {
+  for (int64_t k = 0; k < 4; ++k) {
     out[k * step] = rounded(even[k] + odd[k], bits);
     out[(7 - k) * step] = rounded(even[k] - odd[k], bits);
   }

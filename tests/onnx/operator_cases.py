@@ -271,7 +271,28 @@ def drawn(cases):
              expected=[kept * x / 0.75, kept])
 
 
+def long_transforms(cases):
+    """Of numbers that are taken apart; no part of a result is near 0, where rounding is all there is."""
+    rng = np.random.default_rng(5)
+
+    def spectrum(*dims):
+        return (rng.integers(0, 2, dims) * 2 - 1) + 1j * (rng.integers(0, 2, dims) * 2 - 1)
+
+    def parts(x):
+        return np.stack([x.real, x.imag], -1).astype(np.float32)
+
+    for length in (1050, 4096):
+        x = parts(np.fft.ifft(spectrum(2, length)))
+        cases.op("DFT", 20, [x], expected=[parts(np.fft.fft(x[..., 0] + 1j * x[..., 1]))], tag=str(length))
+        turned = spectrum(2, length) * length
+        x = parts(np.fft.fft(turned) / length)
+        cases.op("DFT", 20, [x], expected=[parts(np.fft.ifft(x[..., 0] + 1j * x[..., 1]))],
+                 tag=f"inverse_{length}", inverse=1)
+    x = np.fft.irfft(spectrum(3, 513)).astype(np.float32)[..., None]
+    cases.op("DFT", 20, [x], expected=[parts(np.fft.rfft(x[..., 0]))], tag="onesided_1024", onesided=1)
+
+
 def add(cases):
     for family in (contributed, resize, top_k, recurrent, einsum, indices, pictures, boxes, narrow,
-                   newer, drawn):
+                   newer, drawn, long_transforms):
         family(cases)

@@ -1,4 +1,5 @@
 // frontend/onnx/ops_signal.cc: Fourier transforms as products with tables of angles, mel filters.
+#include <functional>
 #include <numbers>
 
 #include "frontend/onnx/ops.h"
@@ -48,8 +49,83 @@ struct Transform {
   bool inverse = false;
 };
 
+Result<Complex> transformed(OpContext& n, const Complex& x, const Transform& t);
+
+/// Applies `fn` to the parts that there are.
+Result<Complex> each_part(const Complex& x, const std::function<Result<ValueId>(ValueId)>& fn) {
+  Complex y;
+  TRY(y.re, fn(x.re));
+  if (x.im.valid()) {
+    TRY(y.im, fn(x.im));
+  }
+  return y;
+}
+
+/// [.., a, b] as [.., b, a].
+Result<ValueId> turned(OpContext& n, ValueId x) {
+  std::vector<int64_t> order = Builder::all_axes(n.rank(x));
+  std::swap(order[order.size() - 2], order.back());
+  return n.transpose(x, order);
+}
+
+/// A transform of a * b numbers as b of a numbers and a of b numbers: with number b i + j, and
+/// a l + k of the result, sums over i, then turns by j k, then sums over j. Shorter sums round
+/// less, and take less time. Source: Cooley and Tukey, 1965.
+Result<Complex> transformed_in_two(OpContext& n, const Complex& x, const Transform& t, int64_t a,
+                                   int64_t b) {
+  const DType dtype = n.dtype(x.re);
+  Exprs apart = n.dims(x.re);
+  const Exprs front(apart.begin(), apart.end() - 1);
+  apart.back() = n.integer(a);
+  apart.push_back(n.integer(b));
+  TRY(const Complex columns, each_part(x, [&](ValueId part) -> Result<ValueId> {
+        TRY(const ValueId matrix, n.reshape(part, apart));
+        return turned(n, matrix);
+      }));
+  TRY(Complex y, transformed(n, columns, {n.integer(a), n.integer(a), t.inverse}));
+  const auto factor = [&](ExprKind kind) {
+    return table(n, dtype, n.integer(b), n.integer(a), n.integer(a * b), kind);
+  };
+  TRY(const ValueId cosine, factor(ExprKind::cos));
+  TRY(const ValueId sine, factor(ExprKind::sin));
+  const double sign = t.inverse ? 1 : -1;
+  const ValueIds xs = {y.re, y.im, cosine, sine};
+  TRY(y.re, n.map(dtype, xs, [&](std::span<const Expr> p) {
+    return p[0] * p[2] - p[1] * p[3] * n.number(dtype, sign);
+  }));
+  TRY(y.im, n.map(dtype, xs, [&](std::span<const Expr> p) {
+    return p[1] * p[2] + p[0] * p[3] * n.number(dtype, sign);
+  }));
+  TRY(y, each_part(y, [&](ValueId part) { return turned(n, part); }));
+  TRY(y, transformed(n, y, {n.integer(b), n.integer(b), t.inverse}));
+  return each_part(y, [&](ValueId part) -> Result<ValueId> {
+    TRY(ValueId whole, turned(n, part));
+    Exprs dims = front;
+    dims.push_back(t.length);
+    TRY(whole, n.reshape(whole, dims));
+    return n.slice_axis(whole, std::ssize(front), n.integer(0), t.columns);
+  });
+}
+
+/// The largest divisor that is not above the root.
+int64_t divisor_of(int64_t number) {
+  int64_t best = 1;
+  for (int64_t d = 2; d * d <= number; ++d) {
+    if (number % d == 0) best = d;
+  }
+  return best;
+}
+
 /// Sums of x[.., n] times e^(-+ 2 pi i n k / length).
 Result<Complex> transformed(OpContext& n, const Complex& x, const Transform& t) {
+  // Below, moving the numbers between the two takes longer than the sums that they save: measured
+  // with 400 and 512 numbers.
+  constexpr int64_t kLeastParted = 1024;
+  const auto length = t.length.as_int();
+  if (length && *length >= kLeastParted && n.dims(x.re).back() == t.length) {
+    const int64_t a = divisor_of(*length);
+    if (a > 2) return transformed_in_two(n, x, t, a, *length / a);
+  }
   const Expr rows = n.dims(x.re).back();
   const DType dtype = n.dtype(x.re);
   TRY(const ValueId cosines, table(n, dtype, rows, t.columns, t.length, ExprKind::cos));
