@@ -6,6 +6,7 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -64,10 +65,13 @@ struct JpegKind {
   int64_t height, width;
   int sampling, quality;
   bool progressive;
+  int64_t restart = 0;  // after so many units; 0: never
 };
 
 std::string encode_jpeg(const JpegKind& kind, const Pixels8& rgb) {
   const tjhandle handle = ::tjInitCompress();
+  // The library has no other way to ask for it.
+  ::setenv("TJ_RESTART", concat(kind.restart, "B").c_str(), 1);
   unsigned char* bytes = nullptr;
   unsigned long size = 0;  // NOLINT(google-runtime-int): the library's
   const int failed = ::tjCompress2(
@@ -92,8 +96,12 @@ Pixels8 libjpeg_pixels(const std::string& file, const JpegKind& kind) {
 }
 
 JpegKind draw_jpeg(Random& rng) {
-  return {rng.range(1, 70), rng.range(1, 70), static_cast<int>(rng.range(0, TJ_NUMSAMP - 1)),
-          static_cast<int>(rng.range(1, 100)), rng.chance(0.5)};
+  return {rng.range(1, 70),
+          rng.range(1, 70),
+          static_cast<int>(rng.range(0, TJ_NUMSAMP - 1)),
+          static_cast<int>(rng.range(1, 100)),
+          rng.chance(0.5),
+          rng.chance(0.3) ? rng.range(1, 5) : 0};
 }
 
 TEST(Jpeg, IsWhatLibjpegTurboDecodes) {
@@ -107,7 +115,8 @@ TEST(Jpeg, IsWhatLibjpegTurboDecodes) {
     ASSERT_EQ(got.width, kind.width);
     ASSERT_EQ(got.pixels, libjpeg_pixels(file, kind))
         << kind.height << " x " << kind.width << ", sampling " << kind.sampling << ", quality "
-        << kind.quality << (kind.progressive ? ", progressive" : "");
+        << kind.quality << (kind.progressive ? ", progressive" : "") << ", restart "
+        << kind.restart;
   }
 }
 
@@ -315,6 +324,9 @@ TEST(Picture, SaysWhatIsWrongWithPngAndJpeg) {
   EXPECT_EQ(reason(jpeg.substr(0, jpeg.size() - 2)), "damaged: JPEG: the file is cut off");
   EXPECT_EQ(reason(jpeg.substr(0, jpeg.size() - 6)),
             "damaged: JPEG: the pixels are damaged or cut off");
+  other = encode_jpeg({9, 40, TJSAMP_444, 90, false, 2}, Pixels8(1080, 7));
+  other[other.find("\xff\xd0") + 1] = 0;
+  EXPECT_EQ(reason(other), "damaged: JPEG: the marker of a restart is missing");
   const size_t frame = jpeg.find("\xff\xc0");
   other = jpeg;
   other[frame + 4] = 12;
