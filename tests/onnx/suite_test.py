@@ -105,6 +105,8 @@ def listing(cases):
 
 def main(program, data, package):
     data = pathlib.Path(data)
+    if not pathlib.Path(package, "onnx").is_dir():
+        sys.exit(f"{package}: no newer onnx package; tools/setup makes it")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         cases = run(program, [data / kind for kind in KINDS] + [light_models(data, folder / "light")])
