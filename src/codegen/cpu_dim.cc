@@ -90,7 +90,9 @@ std::string scalar_dim(Expr e, DimOverflow overflow, Leaf leaf) {
     case ExprKind::floormod: {
       const bool divide = e.kind() == ExprKind::floordiv;
       if (positive(0) && positive(1)) {
-        return concat("(", sub(0), divide ? " / " : " % ", sub(1), ")");
+        const bool is_product = e.operand(1).kind() == ExprKind::mul;
+        return concat("(", sub(0), divide ? " / " : " % ", is_product ? "(" : "", sub(1),
+                      is_product ? "))" : ")");
       }
       return concat(divide ? "floordiv" : "floormod", "(i64(", sub(0), "), i64(", sub(1), "))");
     }

@@ -86,5 +86,12 @@ TEST(DimTable, LeavesAreComputedFromThoseInFront) {
   EXPECT_EQ(table.leaves().size(), leaves) << "add() found all that is mentioned";
 }
 
+TEST(CpuDim, DividesByAWholeProduct) {
+  ExprPool pool;
+  const Expr a = pool.symbol("a"), b = pool.symbol("b");
+  EXPECT_EQ(cpu_dim(floordiv(a, max(b, pool.integer(1)) * 5)),
+            "(a_s0 / (max(i64(b_s1), i64(1)) * 5))");
+}
+
 }  // namespace
 }  // namespace ingot

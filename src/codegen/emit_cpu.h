@@ -129,6 +129,31 @@ class CpuExprWriter {
   int next_name_ = 0;
 };
 
+/// Writes the statements of loop nests with the expressions of another writer.
+class CpuStmtWriter {
+ public:
+  CpuStmtWriter(Writer& out, CpuExprWriter& exprs) : out_(out), exprs_(exprs) {}
+
+  void block(const Block& statements);
+  /// Gives a loop variable a name that begins with `prefix`.
+  std::string name_var(VarId var, std::string_view prefix);
+  /// Text of an expression outside of vector loops.
+  std::string write_scalar(Expr e);
+
+ private:
+  void block_without_scope(const Block& statements);
+  void statement(const Loop& loop);
+  void statement(const ReduceLoop& loop);
+  void statement(const Let& let);
+  void statement(const Store& store);
+  void statement(const Alloc& alloc);
+  void statement(const If& branch);
+  void accumulate(const Accumulator& a, const std::string& into, bool lanes, bool own_lanes);
+
+  Writer& out_;
+  CpuExprWriter& exprs_;
+};
+
 /// The kernel as one function `void NAME(const KernelArgs& args, i64 begin, i64 end)`.
 std::string emit_cpu(const Kernel& kernel);
 

@@ -25,8 +25,10 @@ EmittedKernel emit_template(const Graph& body, std::string_view name, BufferName
   CHECK(node.valid(), "the region has a template");
   TemplateWriter writer(body, node, names);
   const TemplateKind kind = template_of(body, node);
-  EmittedKernel kernel =
-      kind == TemplateKind::gemm ? emit_gemm(writer, name) : emit_conv(writer, kind, name);
+  const NodeId first = writer.is_produced() ? writer.product_of_operand() : NodeId();
+  EmittedKernel kernel = kind != TemplateKind::gemm ? emit_conv(writer, kind, name)
+                         : first.valid()            ? emit_chain(writer, body.node(first), name)
+                                                    : emit_gemm(writer, name);
   kernel.shared = writer.shared();
   return kernel;
 }

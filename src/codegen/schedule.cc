@@ -215,27 +215,23 @@ int64_t contiguity(Expr root, VarId var) {
 
 // ---- the nest ---------------------------------------------------------------------------------
 
-/// What the next scratch buffer and local of a kernel are numbered.
-struct Numbers {
-  uint32_t buffer;
-  uint32_t local;
-};
-
 class Nest {
  public:
-  Nest(Region& region, std::vector<Axis> axes, std::vector<Output> outputs, Numbers& numbers)
-      : pool_(region.pool()),
+  /// `own_row`: a buffer that belongs to the innermost axis and may hold what is kept for it.
+  Nest(ExprPool& pool, std::vector<Axis> axes, std::vector<Output> outputs, ScratchNumbers& numbers,
+       std::optional<uint32_t> own_row = std::nullopt)
+      : pool_(pool),
         axes_(std::move(axes)),
         outputs_(std::move(outputs)),
-        numbers_(numbers) {
+        numbers_(numbers),
+        own_row_(own_row) {
     order_axes();
     choose_vector();
     find_rows();
   }
 
-  Block build() {
+  Block build(const VarSet& known = {}) {
     Block block;
-    VarSet known;
     open_axis(block, 0, known);
     return block;
   }
@@ -275,7 +271,6 @@ class Nest {
     const Axis& axis = axes_.back();
     if (axis.index.var() != last_) return;
     const auto longest = range_of(axis.extent).hi;
-    if (longest > kMaxRow) return;
     for (const Expr& r : reductions_) {
       if (free_.of(r).contains(last_) || !(r.operand(1) == axis.extent)) continue;
       std::vector<Expr> candidates;
@@ -295,15 +290,41 @@ class Nest {
       const bool kept = std::ranges::any_of(
           rows_, [&](const auto& row) { return row.second.outside == outside; });
       if (!used || kept) continue;
-      rows_[r.id()] = {numbers_.buffer++, inside, outside, axis.extent};
+      if (own_row_ && may_overwrite(*own_row_, r, inside, outside)) {
+        rows_[r.id()] = {*own_row_, inside, outside, Expr{}};
+        own_row_.reset();
+      } else if (longest <= kMaxRow) {
+        rows_[r.id()] = {numbers_.buffer++, inside, outside, axis.extent};
+      }
     }
+  }
+
+  /// Whether nothing is read of `row` once the reduction `r` has stored `inside` over it.
+  bool may_overwrite(uint32_t row, Expr r, Expr inside, Expr outside) {
+    const auto reads = [&](Expr root, Expr kept) {
+      const Expr rest = substitute(root, pool_, [&](Expr e) -> std::optional<Expr> {
+        if (e != kept && (e.kind() != ExprKind::reduce || e == root)) return std::nullopt;
+        return is_float(e.dtype()) ? pool_.real(0, e.dtype()) : pool_.integer(0, e.dtype());
+      });
+      bool found = false;
+      for_each(rest, [&](Expr e) { found |= e.kind() == ExprKind::load && e.buffer() == row; });
+      return found;
+    };
+    if (r.dtype() != DType::f32 || inside.dtype() != DType::f32) return false;
+    const std::vector<Expr> earlier = reductions(std::array{r});
+    for (const Expr& other : reductions_) {
+      if (std::ranges::find(earlier, other) == earlier.end() && reads(other, Expr{})) return false;
+    }
+    return !reads(r, inside) && std::ranges::none_of(outputs_, [&](const Output& out) {
+      return reads(out.value, outside);
+    });
   }
 
   struct Row {
     uint32_t buffer;
     Expr inside;   // in the reduction's variable
     Expr outside;  // in the axis' variable
-    Expr extent;
+    Expr extent;   // of a buffer of its own
   };
 
   void open_axis(Block& block, size_t depth, const VarSet& known) {
@@ -350,7 +371,7 @@ class Nest {
     if (const auto row = rows_.find(r.id()); row != rows_.end()) {
       const Row& it = row->second;
       const Expr value = rewrite(it.inside);
-      block.push_back({Alloc{it.buffer, it.inside.dtype(), it.extent}});
+      if (it.extent) block.push_back({Alloc{it.buffer, it.inside.dtype(), it.extent}});
       const Expr index = index_expr(r.var());
       const LocalId local = fresh_local();
       loop.body.push_back({Let{local, value}});
@@ -399,7 +420,8 @@ class Nest {
   std::unordered_map<uint32_t, Expr> locals_;
   std::unordered_map<uint32_t, Expr> replaced_;
   std::unordered_map<uint32_t, Row> rows_;
-  Numbers& numbers_;
+  ScratchNumbers& numbers_;
+  std::optional<uint32_t> own_row_;
   int in_vector_ = 0;
 };
 
@@ -549,7 +571,7 @@ Kernel schedule(Region& region, std::string name, std::vector<std::string> prove
   kernel.buffers = region.buffers();
   kernel.pool = region.body().shared_pool();
   const auto groups = same_space(region.body());
-  Numbers numbers{static_cast<uint32_t>(region.buffers().size()), 0};
+  ScratchNumbers numbers{static_cast<uint32_t>(region.buffers().size()), 0};
   for (const std::vector<size_t>& group : groups) {
     std::vector<Axis> axes;
     std::vector<Output> outputs;
@@ -558,11 +580,19 @@ Kernel schedule(Region& region, std::string name, std::vector<std::string> prove
     // from tensors that are empty too.
     const auto is_empty = [](const Axis& axis) { return axis.extent.is_int(0); };
     if (std::ranges::any_of(axes, is_empty)) continue;
-    Nest nest(region, std::move(axes), std::move(outputs), numbers);
+    Nest nest(region.pool(), std::move(axes), std::move(outputs), numbers);
     for (Stmt& stmt : nest.build()) kernel.body.push_back(std::move(stmt));
   }
   if (groups.size() == 1) mark_parallel(kernel.body, region.pool());
   return kernel;
+}
+
+Block schedule_row(ExprPool& pool, Expr value, Expr lane, Expr extent, uint32_t row,
+                   ScratchNumbers& numbers) {
+  VarSet known = FreeVars().of(value);
+  known.erase(lane.var());
+  std::vector<Output> outputs = {{row, lane, value, Expr{}}};
+  return Nest(pool, {{lane, extent}}, std::move(outputs), numbers, row).build(known);
 }
 
 Expr estimate_unit_ns(const Kernel& kernel) {

@@ -17,6 +17,18 @@ namespace ingot {
 /// 5. A transcendental that two loops over the same extent compute is kept in a scratch row.
 Kernel schedule(Region& region, std::string name, std::vector<std::string> provenance);
 
+/// What the next scratch buffer and the next local of a kernel are numbered.
+struct ScratchNumbers {
+  uint32_t buffer = 0;
+  uint32_t local = 0;
+};
+
+/// The statements that store `value`, an element, to buffer `row` at every `lane` < extent: its
+/// reductions first, then one loop. All other variables are known. No reduction depends on `lane`.
+/// What is loaded from `row`, at `lane` outside of reductions, is what it held before.
+Block schedule_row(ExprPool& pool, Expr value, Expr lane, Expr extent, uint32_t row,
+                   ScratchNumbers& numbers);
+
 /// A rough count of the work in one iteration of the kernel's parallel loops, for the split over
 /// threads: nanoseconds as an expression over symbols (i64, at least 1).
 Expr estimate_unit_ns(const Kernel& kernel);

@@ -12,8 +12,9 @@
 namespace ingot {
 namespace {
 
-/// The number of the buffer that produced rows are stored to; no operand has it.
+/// Numbers of the buffers that produced rows and kept results are stored to; no operand has them.
 constexpr uint32_t kRowBuffer = 0xffff;
+constexpr uint32_t kKeptBuffer = 0x10000;
 /// Pieces that a produced row is cut into at most, such as the parts of a concatenation.
 constexpr size_t kMostSegments = 16;
 
@@ -23,11 +24,11 @@ struct Chain {
   Exprs index;
 };
 
-/// Follows the region from the template's output, where it is `index`, to its root.
-Chain follow(const Graph& body, ValueId from, Exprs index) {
+/// Follows the region from the template's output, where it is `index`, to `root`.
+Chain follow(const Graph& body, ValueId from, ValueId root, Exprs index) {
   ExprPool& pool = body.pool();
   ValueId at = from;
-  while (!body.is_graph_output(at)) {
+  while (at != root) {
     // Where there are several readers, all are pointwise and lead to the same value.
     const Node& user = body.node(body.value(at).uses[0].node);
     const ValueId next = user.outputs[0];
@@ -90,7 +91,8 @@ TemplateWriter::TemplateWriter(const Graph& body, NodeId node, BufferNames names
       region_(body),
       pool_(body.pool()),
       exprs_(out_, body.pool()),
-      names_(names) {}
+      names_(names),
+      numbers_{kKeptBuffer + 1, 0} {}
 
 ProductSizes product_sizes(const Graph& body, const Node& product) {
   const Exprs& right = body.tensor(product.inputs[1]).dims;
@@ -183,7 +185,8 @@ void TemplateWriter::bind_sum(const Node& product) {
   exprs_.name_param(0, "acc", true);
 }
 
-void TemplateWriter::write_closure(Expr lane, const std::function<void()>& store) {
+void TemplateWriter::write_closure(std::string_view name, Expr lane,
+                                   const std::function<void()>& store) {
   exprs_.name_var(lane.var(), "n");
   const auto scope = exprs_.save();
   exprs_.restore({});
@@ -194,18 +197,18 @@ void TemplateWriter::write_closure(Expr lane, const std::function<void()>& store
   exprs_.restore(scope);
   Captures captures = captures_;
   // Where a template has them.
-  for (const char* index : {"batch", "group", "base"}) captures[index] = "i64";
-  captures["rows"] = cpu_pointer(DType::f32, true);
+  for (const char* index : {"batch", "group", "base", "first", "stride"}) captures[index] = "i64";
+  for (const char* rows : {"rows", "kept"}) captures[rows] = cpu_pointer(DType::f32, true);
   const Closure closure = close_epilogue(out_.cut(before), captures);
   shared_.push_back(closure.definition);
-  out_.line("const ", closure.type, " epilogue = ", closure.arguments, ";");
+  out_.line("const ", closure.type, " ", name, " = ", closure.arguments, ";");
 }
 
 void TemplateWriter::write_epilogue(Exprs index, Expr lane) {
   bind_sum(node_);
-  const Chain chain = follow(body_, node_.outputs[0], std::move(index));
+  const Chain chain = follow(body_, node_.outputs[0], body_.outputs()[0].value, std::move(index));
   const TensorType& type = body_.tensor(chain.root);
-  write_closure(lane, [&] {
+  write_closure("epilogue", lane, [&] {
     exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
                  region_.stored(0, chain.index), Expr{});
   });
@@ -223,9 +226,23 @@ void TemplateWriter::write_operand_epilogue() {
   bind_sum(body_.node(product_of_operand()));
   Exprs index = delinearize(pool_, m, front);
   index.push_back(lane);
-  write_closure(lane, [&] {
+  write_closure("epilogue", lane, [&] {
     exprs_.store(kRowBuffer, (m - base) * dims.back() + lane,
                  region_.element(node_.inputs[0], index), Expr{});
+  });
+}
+
+void TemplateWriter::write_keeping(ValueId rows, Exprs index, Expr lane, Expr place,
+                                   std::string_view name) {
+  const Node& product = body_.node(product_of_operand());
+  bind_sum(product);
+  const Chain chain = follow(body_, product.outputs[0], rows, std::move(index));
+  exprs_.name_buffer(kKeptBuffer, "kept", DType::f32);
+  write_closure(name, lane, [&] {
+    exprs_.store(kKeptBuffer, place, region_.element(rows, chain.index), Expr{});
+  });
+  region_.bind(rows, [this](std::span<const Expr> at) {
+    return pool_.load(kRowBuffer, DType::f32, at.back());
   });
 }
 
@@ -236,12 +253,12 @@ double TemplateWriter::operations_of_operand(size_t axis) {
   return operations_of(region_.element(node_.inputs[0], index), index[axis].var());
 }
 
-void TemplateWriter::write_row(Exprs front, Expr extent, Exprs back, int64_t stride,
-                               int64_t first) {
+void TemplateWriter::write_row_of(const Node& node, Exprs front, Expr extent, Exprs back,
+                                  int64_t stride, int64_t first) {
   const Expr lane = pool_.fresh_index(extent);
   front.push_back(lane);
   front.insert(front.end(), back.begin(), back.end());
-  const Expr value = region_.element(node_.inputs[0], front);
+  const Expr value = region_.element(node.inputs[0], front);
   // A row that is put together of pieces is written a piece at a time.
   std::set<int64_t> cuts = {0};
   if (const auto length = extent.as_int()) {
@@ -256,6 +273,14 @@ void TemplateWriter::write_row(Exprs front, Expr extent, Exprs back, int64_t str
     const Expr length = next == cuts.end() ? extent - *cut : pool_.integer(*next - *cut);
     write_segment(value, lane, length, *cut, stride, first);
   }
+}
+
+void TemplateWriter::write_reduced_row(Exprs front, Expr extent) {
+  const Expr lane = pool_.fresh_index(extent);
+  front.push_back(lane);
+  const Expr value = region_.element(node_.inputs[0], front);
+  exprs_.name_buffer(kRowBuffer, "row", DType::f32);
+  CpuStmtWriter(out_, exprs_).block(schedule_row(pool_, value, lane, extent, kRowBuffer, numbers_));
 }
 
 void TemplateWriter::write_segment(Expr value, Expr lane, Expr extent, int64_t begin,

@@ -9,6 +9,7 @@
 #include "codegen/closure.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_template.h"
+#include "codegen/schedule.h"
 #include "passes/templates.h"
 
 namespace ingot {
@@ -51,7 +52,8 @@ class TemplateWriter {
   const TensorType& result() const { return body_.tensor(node_.outputs[0]); }
 
   /// Whether operand 0 is computed here and not read from memory.
-  bool is_produced() const { return body_.value(node_.inputs[0]).producer.valid(); }
+  bool is_produced() const { return is_produced(node_); }
+  bool is_produced(const Node& node) const { return body_.value(node.inputs[0]).producer.valid(); }
   /// The name of an operand that lies in memory, of this node or of another.
   const std::string& operand_name(size_t slot) { return operand_name(node_, slot); }
   const std::string& operand_name(const Node& node, size_t slot);
@@ -59,8 +61,7 @@ class TemplateWriter {
   /// The function `name` around `body`, with the buffers and symbols that it may use declared.
   void write_function(std::string_view name, const std::function<void()>& body);
 
-  /// The product that computes operand 0, with pointwise nodes behind it; none: loops do, or it
-  /// lies in memory.
+  /// The product that operand 0 is made of; none: loops make it, or it lies in memory.
   NodeId product_of_operand() const;
 
   /// Defines `epilogue`, to be called with (i64 m, i64 n, vf32 acc, i64 count), for the result's
@@ -71,9 +72,20 @@ class TemplateWriter {
   /// rows[(m - base) * columns + n], where `rows` and `base` are in scope.
   void write_operand_epilogue();
 
+  /// Defines `name`, an epilogue of product_of_operand(): what its result at
+  /// `index` becomes as an element of `rows` is stored to kept[place]. From then on the last index
+  /// of `rows` is the place in `row`, where the rest of the region finds it.
+  void write_keeping(ValueId rows, Exprs index, Expr lane, Expr place, std::string_view name);
+
   /// Statements that store operand 0 at index [front.., lane, back..] for all of 0 <= lane < extent
   /// to row[lane * stride + first], where `row` is in scope.
-  void write_row(Exprs front, Expr extent, Exprs back = {}, int64_t stride = 1, int64_t first = 0);
+  void write_row(Exprs front, Expr extent, Exprs back = {}, int64_t stride = 1, int64_t first = 0) {
+    write_row_of(node_, std::move(front), extent, std::move(back), stride, first);
+  }
+  void write_row_of(const Node& node, Exprs front, Expr extent, Exprs back = {}, int64_t stride = 1,
+                    int64_t first = 0);
+  /// The same for rows that reductions are part of.
+  void write_reduced_row(Exprs front, Expr extent);
 
   /// What an element of operand 0 costs with lanes along `axis`; 0 if it lies in memory.
   double operations_of_operand(size_t axis);
@@ -87,8 +99,8 @@ class TemplateWriter {
   Exprs dims_of_region() const;
   /// Makes the sum of a product known as `acc`.
   void bind_sum(const Node& product);
-  /// `store` as a function object, in terms of `lane`.
-  void write_closure(Expr lane, const std::function<void()>& store);
+  /// `store` as a function object called `name`, in terms of `lane`.
+  void write_closure(std::string_view name, Expr lane, const std::function<void()>& store);
   void write_segment(Expr value, Expr lane, Expr extent, int64_t begin, int64_t stride,
                      int64_t first);
 
@@ -100,9 +112,13 @@ class TemplateWriter {
   CpuExprWriter exprs_;
   BufferNames names_;
   Captures captures_;  // buffers and symbols, as the kernel declares them
+  ScratchNumbers numbers_;
   std::vector<std::string> shared_;
 };
 
+/// The kernel of two products, of which the left operand of the second is made of the rows of the
+/// first: `inner` of the region.
+EmittedKernel emit_chain(TemplateWriter& writer, const Node& inner, std::string_view name);
 EmittedKernel emit_gemm(TemplateWriter& writer, std::string_view name);
 EmittedKernel emit_conv(TemplateWriter& writer, TemplateKind kind, std::string_view name);
 

@@ -9,10 +9,10 @@
 #include "ops/conv.h"
 #include "ops/fusion.h"
 #include "ops/pointwise.h"
-#include "ops/reshape.h"
-#include "ops/transpose.h"
 #include "passes/access.h"
+#include "passes/chain_products.h"
 #include "passes/close_regions.h"
+#include "passes/epilogue.h"
 #include "passes/join_regions.h"
 #include "passes/region_body.h"
 #include "passes/templates.h"
@@ -51,6 +51,7 @@ class Fuser {
     if (context.is_enabled("fuse_chains")) chain_templates();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
     if (context.is_enabled("fuse_shared")) inline_shared();
+    if (context.is_enabled("fuse_products")) chain();
     RegionChoice choice{in_memory_, {}, template_of_};
     if (context.is_enabled("fuse_joined")) {
       choice.joined = join_regions(graph_, in_memory_, joinable());
@@ -73,38 +74,6 @@ class Fuser {
 
   // ---- epilogues ----
 
-  /// Whether a node computes each of its elements from the same element of a tensor of `dims`.
-  bool is_elementwise(NodeId id, const Exprs& dims) const {
-    const Node& node = graph_.node(id);
-    return node.op.is<ops::Pointwise>() && graph_.tensor(node.outputs[0]).dims == dims;
-  }
-
-  bool only_moves(NodeId id) const {
-    const Node& node = graph_.node(id);
-    return node.op.is<ops::Transpose>() || node.op.is<ops::Reshape>();
-  }
-
-  /// The fewest nodes behind a value that give one value for all that is made of it: one that moves
-  /// it, or pointwise nodes that read it and each other, with no other reader of what is between.
-  /// Last the node that gives the value; none if there is no such set.
-  std::vector<NodeId> next_of_epilogue(ValueId value) {
-    const Exprs& dims = graph_.tensor(value).dims;
-    std::vector<NodeId> nodes;
-    std::set<NodeId> readers;  // still to be looked at, in the order that they run in
-    ValueId last = value;
-    do {
-      if (graph_.is_graph_output(last) || graph_.value(last).uses.empty()) return {};
-      for (const Use& use : graph_.value(last).uses) readers.insert(use.node);
-      const NodeId next = readers.extract(readers.begin()).value();
-      const bool moves = nodes.empty() && readers.empty() && only_moves(next);
-      if (template_of_[next.value].valid() || !(moves || is_elementwise(next, dims))) return {};
-      if (nodes.size() == kMostNodes) return {};
-      nodes.push_back(next);
-      last = graph_.node(next).outputs[0];
-    } while (!readers.empty());
-    return nodes;
-  }
-
   bool is_template(NodeId id) const { return template_of(graph_, id) != TemplateKind::none; }
 
   void find_templates() {
@@ -118,8 +87,10 @@ class Fuser {
       if (!is_template(id)) continue;
       NodeId root = id;
       while (size_[root.value] <= kMostNodes) {
-        const std::vector<NodeId> more = next_of_epilogue(graph_.node(root).outputs[0]);
-        if (more.empty()) break;
+        const std::vector<NodeId> more = next_of_epilogue(graph_, graph_.node(root).outputs[0]);
+        const bool is_taken = std::ranges::any_of(
+            more, [&](NodeId node) { return template_of_[node.value].valid(); });
+        if (more.empty() || is_taken) break;
         in_memory_[graph_.node(root).outputs[0].value] = false;
         int size = size_[root.value];
         for (NodeId node : more) {
@@ -258,7 +229,7 @@ class Fuser {
   /// Whether the epilogue of a template moves elements.
   bool moves_behind(NodeId product) const {
     return std::ranges::any_of(graph_.nodes(), [&](NodeId id) {
-      return template_of_[id.value] == product && only_moves(id);
+      return template_of_[id.value] == product && only_moves(graph_.node(id));
     });
   }
 
@@ -428,6 +399,14 @@ class Fuser {
     return is_worth_repeating(operations, whole.passes_over(slot));
   }
 
+  // ---- two products ----
+
+  void chain() {
+    for (NodeId id : graph_.nodes()) {
+      if (is_template(id)) chain_products(graph_, id, template_of_, in_memory_);
+    }
+  }
+
   // ---- several outputs ----
 
   /// Values whose regions are loops that another's may be written into.
@@ -475,7 +454,7 @@ void separate_outputs(Graph& graph) {
 
 std::vector<std::string_view> fuse_parts() {
   return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues", "fuse_chains",
-          "fuse_reductions", "fuse_shared",    "fuse_joined"};
+          "fuse_reductions", "fuse_shared",    "fuse_products",  "fuse_joined"};
 }
 
 void fuse(Graph& graph, const PassContext& context) {

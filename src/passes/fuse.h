@@ -15,10 +15,11 @@ namespace ingot {
 /// matrix product or convolution takes what pointwise ops make of it, until more than one value is
 /// wanted, and the reshapes and transposes among them, as its epilogue, and as its prologue what
 /// only its left operand reads, reductions aside; a convolution also takes the product in front of
-/// it, if what lies between is larger than a cache. What several nodes of one region read is
-/// computed in it, too, unless repeating it for each pass over a row costs more than memory. There
-/// is no list of fused combinations. Its parts can be switched off; without any, every op is a
-/// region.
+/// it, if what lies between is larger than a cache, and a product another one of whose rows its own
+/// left rows are made, reductions included, as in attention (chain_products.h). What several nodes
+/// of one region read is computed in it, too, unless repeating it for each pass over a row costs
+/// more than memory. There is no list of fused combinations. Its parts can be switched off; without
+/// any, every op is a region.
 void fuse(Graph& graph, const PassContext& context);
 std::vector<std::string_view> fuse_parts();
 

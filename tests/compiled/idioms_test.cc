@@ -96,6 +96,21 @@ std::vector<Idiom> idioms() {
                  {"s = Softmax(x; axis=-1)\nn = IsNaN(s)\ny = Where(n, zero, s)",
                   "s = Softmax(x; axis=2)\ni = Identity(s)\nn = IsNaN(i)\nm = Not(n)\n"
                   "y = Where(m, s, zero)"}});
+  // Two kernels pack keys and values.
+  const std::string_view scores = "z = Transpose(x; perm=[0 2 1])\ns = MatMul(x, z)\n";
+  all.push_back(
+      {"attention",
+       3,
+       {behind(scores, "m = Mul(s, half)\nq = Softmax(m; axis=-1)\ny = MatMul(q, x)"),
+        behind(scores,
+               "i = Identity(s)\nm = Mul(half, i)\nf = Cast(m; to=1)\nq = Softmax(f; axis=2)\n"
+               "j = Identity(q)\ny = MatMul(j, x)"),
+        behind(scores,
+               "d = Div(s, two)\nm = ReduceMax(d, last)\ng = Sub(d, m)\ne = Exp(g)\n"
+               "t = ReduceSum(e, last)\nr = Reciprocal(t)\nq = Mul(r, e)\ny = MatMul(q, x)"),
+        "h = Mul(half, x)\nz = Transpose(x; perm=[0 2 1])\ns = MatMul(h, z)\n"
+        "q = Softmax(s; axis=-1)\nn = IsNaN(q)\nf = Where(n, zero, q)\nu = Identity(f)\ny = "
+        "MatMul(u, x)"}});
   for (const std::string_view axis : {"last", "first"}) {
     all.push_back(
         {concat("softmax over the ", axis),

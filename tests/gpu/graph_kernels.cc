@@ -27,6 +27,8 @@ Result<size_t> EmulatedGraphs::add(const Graph& graph, std::string_view label,
   Graph fused = graph;
   PassOptions options;
   options.disabled = disabled;
+  // As loops, one product inside another would be computed again for each of its columns.
+  options.disabled.insert("fuse_products");
   TRY(auto records, run_passes(fused, closing_pipeline(), options));
   (void)records;
   std::map<NodeId, size_t> numbers;
