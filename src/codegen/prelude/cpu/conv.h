@@ -199,7 +199,7 @@ INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
   const bool by_rows = run * s.kh == 0 || (s.dilation_w == 1 && s.x_pixel_stride == s.c &&
                                            run <= kZeroCount && s.kh <= kTapTable);
   if (by_rows && find_rows(s, first, count, height, rows, windows)) {
-    return multiply(rows, s.kh, run, w, start, tile);
+    return multiply(rows, s.kh, run, w, {w, 0}, start, tile);
   }
   // Channels in runs of at most kZeroCount, taps in groups of at most kTapTable; because the sum is
   // in order of (kh, kw, c), more than one run of channels means one tap at a time.
@@ -209,7 +209,7 @@ INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
     for (i64 c = 0; c < s.c; c += kZeroCount) {
       const i64 length = s.c - c < kZeroCount ? s.c - c : kZeroCount;
       find_taps(s, first, count, height, tap, tap_count, c, rows);
-      multiply(rows, tap_count, length, w + (tap * s.c + c) * width, start, tile);
+      multiply(rows, tap_count, length, w + (tap * s.c + c) * width, {w, 0}, start, tile);
       start = Start::tile;
     }
   }

@@ -85,6 +85,13 @@ constexpr i64 kTileRowsAliased = 8;
 /// hardware's own prefetchers ask for it.
 constexpr i64 kPrefetchSteps = 16;
 
+/// What will be read soon and comes more slowly than it will be read: a place of it is fetched into
+/// the L2 with each step of k.
+struct Later {
+  const f32* at;
+  i64 step;  // floats; 0: nothing is fetched
+};
+
 /// How functions that may be compiled elsewhere are declared where they have their bodies.
 #ifndef INGOT_TILE
 #define INGOT_TILE [[maybe_unused, gnu::noinline]] static
@@ -106,7 +113,7 @@ INGOT_FN void fma_broadcast_into(vf32& acc, const f32* a, vf32 b) {
 ///
 /// b is [taps, k, kWidth]; only NV * W columns of it are read.
 template <i64 kWidth, i64 MR, i64 NV>
-INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b,
+INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b, Later later,
                          vf32 (&acc)[MR][NV]) {
   for (i64 t = 0; t < taps; ++t) {
     const f32* a[MR];
@@ -117,6 +124,8 @@ INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b,
       INGOT_UNROLL for (i64 j = 0; j < NV * W; j += 16) {
         __builtin_prefetch(b + kPrefetchSteps * kWidth + j, 0, 3);
       }
+      __builtin_prefetch(later.at, 0, 2);
+      later.at += later.step;
       INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
         if constexpr (NV == 1) {
           fma_broadcast_into(acc[i][0], a[i] + c, bv[0]);
@@ -137,18 +146,18 @@ INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b,
 #ifdef INGOT_TILES_ELSEWHERE
 template <i64 MR, i64 NV, i64 kWidth>
 [[gnu::visibility("hidden")]] void multiply_tile(const f32* const* rows, i64 taps, i64 k,
-                                                 const f32* b, Start start, f32* tile);
+                                                 const f32* b, Later later, Start start, f32* tile);
 #else
 template <i64 MR, i64 NV, i64 kWidth>
-INGOT_TILE void multiply_tile(const f32* const* rows, i64 taps, i64 k, const f32* b, Start start,
-                              f32* tile) {
+INGOT_TILE void multiply_tile(const f32* const* rows, i64 taps, i64 k, const f32* b, Later later,
+                              Start start, f32* tile) {
   vf32 acc[MR][NV];
   INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) {
       acc[i][j] = start == Start::zero ? vf32{} : load(tile + (i * NV + j) * W);
     }
   }
-  accumulate<kWidth>(rows, taps, k, b, acc);
+  accumulate<kWidth>(rows, taps, k, b, later, acc);
   INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
     INGOT_UNROLL for (i64 j = 0; j < NV; ++j) store(tile + (i * NV + j) * W, acc[i][j]);
   }
@@ -170,8 +179,8 @@ INGOT_FN i64 tile_height(i64 left, bool aliased) {
 }
 
 /// An instance of multiply_tile.
-typedef void (*MultiplyTile)(const f32* const* rows, i64 taps, i64 k, const f32* b, Start start,
-                             f32* tile);
+typedef void (*MultiplyTile)(const f32* const* rows, i64 taps, i64 k, const f32* b, Later later,
+                             Start start, f32* tile);
 /// The instance for a height that tile_height gave.
 template <i64 kRows, i64 NV, i64 kWidth>
 INGOT_FN MultiplyTile tall_tile(i64 height) {
@@ -269,6 +278,9 @@ INGOT_TILE void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end
   constexpr i64 NV = kTileVectors<kWidth>, MR = kTileRows<NV>, kSingle = kRowVectors<kWidth>;
   const Start start = begin == nullptr ? Start::zero : Start::tile;
   const bool aliased = a_stride % 1024 == 0;
+  // The next panel is fetched in the time of all tiles of this one. Behind the last panel that may
+  // be anything, or no memory at all: fetching ahead does not fault.
+  const i64 tiles = (total + MR - 1) / MR, later_step = (NV * W + tiles - 1) / tiles;
   alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   const f32* rows[MR];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
@@ -279,19 +291,20 @@ INGOT_TILE void multiply_block(i64 m0, i64 total, i64 panel_begin, i64 panel_end
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
         if (begin != nullptr) begin(initial, 1, column, kSingle, n, tile);
-        multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, start, tile);
+        multiply_tile<1, kSingle, kWidth>(rows, 1, k, panel_b + part, {b, 0}, start, tile);
         finish(epilogue, m0, 1, column, kSingle, n, tile);
       }
       continue;
     }
     for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
       const i64 column = first_column + part;
-      for (i64 m = 0, height; m < total; m += height) {
+      Later later = {panel_b + k * kWidth + part * k, later_step};
+      for (i64 m = 0, height; m < total; m += height, later.at += k * later.step) {
         height = tile_height<MR>(total - m, aliased);
         const i64 count = height < total - m ? height : total - m;
         for (i64 i = 0; i < height; ++i) rows[i] = a + (i < count ? m + i : total - 1) * a_stride;
         if (begin != nullptr) begin(initial, height, column, NV, n, tile);
-        tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, start, tile);
+        tall_tile<MR, NV, kWidth>(height)(rows, 1, k, panel_b + part, later, start, tile);
         finish(epilogue, m0 + m, count, column, NV, n, tile);
       }
     }

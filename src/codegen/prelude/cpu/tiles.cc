@@ -15,11 +15,11 @@ inline namespace INGOT_LEVEL {
 // The three heights that tile_height chooses from, and the tile of one row.
 #define INGOT_TILES(kWidth)                                                                       \
   template void multiply_tile<kTileRows<kTileVectors<kWidth>>, kTileVectors<kWidth>, kWidth>(     \
-      const f32* const*, i64, i64, const f32*, Start, f32*);                                      \
+      const f32* const*, i64, i64, const f32*, Later, Start, f32*);                               \
   template void multiply_tile<kTileRows<kTileVectors<kWidth>> - 1, kTileVectors<kWidth>, kWidth>( \
-      const f32* const*, i64, i64, const f32*, Start, f32*);                                      \
+      const f32* const*, i64, i64, const f32*, Later, Start, f32*);                               \
   template void multiply_tile<1, kRowVectors<kWidth>, kWidth>(const f32* const*, i64, i64,        \
-                                                              const f32*, Start, f32*);
+                                                              const f32*, Later, Start, f32*);
 
 #define INGOT_BLOCKS(kWidth)                                                                      \
   template void multiply_block<kWidth>(i64, i64, i64, i64, i64, i64, const f32*, i64, const f32*, \
@@ -28,9 +28,10 @@ inline namespace INGOT_LEVEL {
                                        const f32*, FinishTile, const void*, StartTile,            \
                                        const void*);
 
-#define INGOT_HALF_TILE(kWidth)                                                                 \
-  template void multiply_tile<kHalfRows<kTileRows<kTileVectors<kWidth>>>, kTileVectors<kWidth>, \
-                              kWidth>(const f32* const*, i64, i64, const f32*, Start, f32*);
+#define INGOT_HALF_TILE(kWidth)                                                            \
+  template void                                                                            \
+  multiply_tile<kHalfRows<kTileRows<kTileVectors<kWidth>>>, kTileVectors<kWidth>, kWidth>( \
+      const f32* const*, i64, i64, const f32*, Later, Start, f32*);
 
 INGOT_TILES(16)
 INGOT_TILES(32)
