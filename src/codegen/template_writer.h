@@ -72,9 +72,9 @@ class TemplateWriter {
   /// rows[(m - base) * columns + n], where `rows` and `base` are in scope.
   void write_operand_epilogue();
 
-  /// Defines `name`, an epilogue of product_of_operand(): what its result at
-  /// `index` becomes as an element of `rows` is stored to kept[place]. From then on the last index
-  /// of `rows` is the place in `row`, where the rest of the region finds it.
+  /// Defines `name`, an epilogue of product_of_operand(): what its result at `index` becomes as an
+  /// element of `rows` is stored to kept[place]. From then on the last index of `rows` is the place
+  /// in `row`, where the rest of the region finds it.
   void write_keeping(ValueId rows, Exprs index, Expr lane, Expr place, std::string_view name);
 
   /// Statements that store operand 0 at index [front.., lane, back..] for all of 0 <= lane < extent
