@@ -138,6 +138,15 @@ Result<ValueId> spread(OpContext& n, ValueId x, const std::vector<int64_t>& stri
   return x;
 }
 
+/// Errors: invalid_model for numbers that are no size of a dim.
+Status check_extents(std::string_view attribute, const std::vector<int64_t>& values) {
+  for (const int64_t value : values) {
+    if (value >= 0 && value <= kMaxDim) continue;
+    return invalid_model("attribute '", attribute, "': expected 0 to ", kMaxDim, ", got ", value);
+  }
+  return ok();
+}
+
 /// Where output_shape or auto_pad says how large the result is, the padding follows from it.
 /// Source: ONNX ConvTranspose-11.
 Status pads_from_output(OpContext& n, ValueId x, std::vector<int64_t>& output_padding, Spatial& s) {
@@ -149,6 +158,7 @@ Status pads_from_output(OpContext& n, ValueId x, std::vector<int64_t>& output_pa
     return invalid_model("attribute 'output_shape': expected ", s.rank(), " numbers, got ",
                          shape.size());
   }
+  TRY_STATUS(check_extents("output_shape", shape));
   s.open_begin.clear();
   s.open_end.clear();
   for (size_t k = 0; k < s.rank(); ++k) {
@@ -181,6 +191,7 @@ Result<ValueIds> conv_transpose(OpContext& n) {
     return invalid_model("attribute 'output_padding': expected ", s.rank(), " numbers, got ",
                          output_padding.size());
   }
+  TRY_STATUS(check_extents("output_padding", output_padding));
   TRY_STATUS(pads_from_output(n, x, output_padding, s));
   TRY(const ValueId weights, mirrored_weights(n, w, groups));
   TRY(const ValueId last, channels_last(n, x));

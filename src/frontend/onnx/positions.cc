@@ -77,8 +77,8 @@ Result<Slices> tuple_positions(OpContext& n, ValueId x, ValueId indices, int64_t
   const auto tuple = n.dim(wide, q - 1).as_int();
   if (!tuple) return unsupported("index tuples of unknown length");
   if (batch < 0 || batch >= std::min(q, n.rank(x)) || *tuple < 1 || *tuple > n.rank(x) - batch) {
-    return invalid_model("expected index tuples of 1 to ", n.rank(x) - batch, ", got ", *tuple,
-                         " with ", batch, " batch dims");
+    return invalid_model("expected index tuples and batch dims that data of rank ", n.rank(x),
+                         " have, got tuples of ", *tuple, " and ", batch, " batch dims");
   }
   // The dims that indices choose from, batch dims first, become one dim of slices.
   const int64_t chosen = batch + *tuple;
