@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "codegen/template_writer.h"
+#include "codegen/product.h"
 #include "ops/conv.h"
 #include "ops/conv_winograd.h"
 
@@ -65,8 +65,7 @@ class ConvWriter {
     pads_ = Pair::of(op_.pads_begin, 0);
     pads_end_ = Pair::of(op_.pads_end, 0);
     if (const NodeId id = w_.is_produced() ? w_.product_of_operand() : NodeId(); id.valid()) {
-      product_node_ = &w_.body().node(id);
-      product_ = product_sizes(w_.body(), *product_node_);
+      product_.emplace(w_, w_.body().node(id));
     }
     if (kind_ != TemplateKind::depthwise) {
       panels_ = op_.panels_per_group(*w.back().as_int());
@@ -333,16 +332,25 @@ class ConvWriter {
   /// Rows [missing, last) of a picture whose row `first` is the first of `rows`.
   void write_product() {
     Writer& out = w_.out();
+    const Expr m = pool_.fresh_index(product_->rows), base = pool_.fresh_index(product_->rows);
+    const Expr n = pool_.fresh_index(channels_);
+    w_.exprs().name_var(m.var(), "m");
+    w_.exprs().name_var(base.var(), "base");
+    Exprs index = product_->row_index(m);
+    index.push_back(n);
     out.block(
         "const auto produce = [&](i64 picture, i64 first, i64 missing, i64 last) INGOT_LAMBDA",
         [&] {
           out.line("const i64 top = picture * shape.h, base = (top + first) * shape.w;");
-          w_.write_operand_epilogue();
+          out.line("f32* const kept = rows;");
+          const Expr place = (m - base) * channels_ + n;
+          w_.write_keeping(w_.node().inputs[0], index, n, place, "keep");
+          const Expr no_batch = pool_.integer(0);
           out.line("gemm((top + missing) * shape.w, (top + last) * shape.w, 0, ",
                    cpu_dim(product_->panels), ", ", size_text(product_->k), ",");
           out.line("     ", columns_text(product_->n, product_->width), ", ",
-                   w_.operand_name(*product_node_, 0), ", ", cpu_dim(product_->k), ",");
-          out.line("     ", w_.operand_name(*product_node_, 1), ", epilogue);");
+                   product_->left(no_batch), ", ", cpu_dim(product_->k), ",");
+          out.line("     ", product_->right(no_batch), ", keep);");
         },
         ";");
   }
@@ -392,8 +400,7 @@ class ConvWriter {
   int64_t filters_ = 0;  // of a group
   int64_t panels_ = 0, panel_width_ = 0;
   Pair strides_, dilations_, pads_, pads_end_;
-  std::optional<ProductSizes> product_;  // that computes operand 0
-  const Node* product_node_ = nullptr;
+  std::optional<Product> product_;  // that computes operand 0
   bool two_dims_ = false;
   int64_t unit_rows_ = 1;
   Expr m_;

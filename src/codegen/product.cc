@@ -10,14 +10,14 @@ Product::Product(TemplateWriter& w, const Node& of, Batches apart)
     : writer(w), node(of), pool(w.pool()) {
   const Exprs& b = w.body().tensor(node.inputs[1]).dims;
   const Exprs& y = w.body().tensor(node.outputs[0]).dims;
-  const ProductSizes sizes = product_sizes(w.body(), node);
-  k = sizes.k;
-  n = sizes.n;
-  width = sizes.width;
-  panels = sizes.panels;
-  batched =
-      apart == Batches::apart || (!node.op.is<ops::Conv>() &&
-                                  !element_count(pool, std::span(b).first(b.size() - 3)).is_int(1));
+  // A convolution's one tap stands between the panels and their rows.
+  const bool is_conv = node.op.is<ops::Conv>();
+  k = w.body().tensor(node.inputs[0]).dims.back();
+  n = y.back();
+  width = b.back();
+  panels = is_conv ? b.front() : b[b.size() - 3];
+  batched = apart == Batches::apart ||
+            (!is_conv && !element_count(pool, std::span(b).first(b.size() - 3)).is_int(1));
   const auto split = y.begin() + (batched ? static_cast<ptrdiff_t>(y.size()) - 2 : 0);
   batch_dims = Exprs(y.begin(), split);
   row_dims = Exprs(split, y.end() - 1);

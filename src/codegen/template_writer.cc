@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "ops/conv.h"
 #include "ops/reshape.h"
 #include "ops/transpose.h"
 
@@ -93,14 +92,6 @@ TemplateWriter::TemplateWriter(const Graph& body, NodeId node, BufferNames names
       exprs_(out_, body.pool()),
       names_(names),
       numbers_{kKeptBuffer + 1, 0} {}
-
-ProductSizes product_sizes(const Graph& body, const Node& product) {
-  const Exprs& right = body.tensor(product.inputs[1]).dims;
-  // A convolution's one tap stands between the panels and their rows.
-  const Expr panels = product.op.is<ops::Conv>() ? right.front() : right[right.size() - 3];
-  return {body.tensor(product.inputs[0]).dims.back(), body.tensor(product.outputs[0]).dims.back(),
-          panels, right.back()};
-}
 
 const std::string& TemplateWriter::operand_name(const Node& node, size_t slot) {
   const uint32_t port = body_.value(node.inputs[slot]).port;
@@ -198,7 +189,7 @@ void TemplateWriter::write_closure(std::string_view name, Expr lane,
   Captures captures = captures_;
   // Where a template has them.
   for (const char* index : {"batch", "group", "base", "first", "stride"}) captures[index] = "i64";
-  for (const char* rows : {"rows", "kept"}) captures[rows] = cpu_pointer(DType::f32, true);
+  captures["kept"] = cpu_pointer(DType::f32, true);
   const Closure closure = close_epilogue(out_.cut(before), captures);
   shared_.push_back(closure.definition);
   out_.line("const ", closure.type, " ", name, " = ", closure.arguments, ";");
@@ -211,24 +202,6 @@ void TemplateWriter::write_epilogue(Exprs index, Expr lane) {
   write_closure("epilogue", lane, [&] {
     exprs_.store(region_.output_buffer(0), Region::offset(type, chain.index, pool_),
                  region_.stored(0, chain.index), Expr{});
-  });
-}
-
-void TemplateWriter::write_operand_epilogue() {
-  const Exprs& dims = operand(0).dims;
-  const auto front = std::span(dims).first(dims.size() - 1);
-  const Expr m = pool_.fresh_index(element_count(pool_, front));
-  const Expr base = pool_.fresh_index(element_count(pool_, front));
-  const Expr lane = pool_.fresh_index(dims.back());
-  exprs_.name_var(m.var(), "m");
-  exprs_.name_var(base.var(), "base");
-  exprs_.name_buffer(kRowBuffer, "rows", DType::f32);
-  bind_sum(body_.node(product_of_operand()));
-  Exprs index = delinearize(pool_, m, front);
-  index.push_back(lane);
-  write_closure("epilogue", lane, [&] {
-    exprs_.store(kRowBuffer, (m - base) * dims.back() + lane,
-                 region_.element(node_.inputs[0], index), Expr{});
   });
 }
 

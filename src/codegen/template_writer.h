@@ -30,13 +30,6 @@ std::string columns_text(Expr columns, Expr panel_width);
 /// Indices of the element number `flat` of a tensor of `dims`.
 Exprs delinearize(ExprPool& pool, Expr flat, std::span<const Expr> dims);
 
-/// A product of rows and a matrix in panels, as a matmul or a convolution with one tap has them.
-struct ProductSizes {
-  Expr k, n;           // columns of the left side, and of the result
-  Expr panels, width;  // of the right side
-};
-ProductSizes product_sizes(const Graph& body, const Node& product);
-
 /// Writes one kernel around a template node.
 class TemplateWriter {
  public:
@@ -67,10 +60,6 @@ class TemplateWriter {
   /// Defines `epilogue`, to be called with (i64 m, i64 n, vf32 acc, i64 count), for the result's
   /// `index` in terms of m and of `lane`, which is called n.
   void write_epilogue(Exprs index, Expr lane);
-
-  /// The same for product_of_operand(): what becomes of its row m goes to
-  /// rows[(m - base) * columns + n], where `rows` and `base` are in scope.
-  void write_operand_epilogue();
 
   /// Defines `name`, an epilogue of product_of_operand(): what its result at `index` becomes as an
   /// element of `rows` is stored to kept[place]. From then on the last index of `rows` is the place

@@ -48,7 +48,7 @@ class Fuser {
     if (context.is_enabled("fuse_epilogues")) extend_templates();
     if (context.is_enabled("fuse_pointwise")) inline_cheap();
     if (context.is_enabled("fuse_prologues")) inline_prologues();
-    if (context.is_enabled("fuse_chains")) chain_templates();
+    if (context.is_enabled("fuse_conv_inputs")) inline_conv_inputs();
     if (context.is_enabled("fuse_reductions")) inline_reductions();
     if (context.is_enabled("fuse_shared")) inline_shared();
     if (context.is_enabled("fuse_products")) chain();
@@ -206,14 +206,14 @@ class Fuser {
 
   /// What a product makes for a convolution alone is made by the convolution's kernel, some rows of
   /// a picture at a time, so that it never leaves the cache.
-  void chain_templates() {
+  void inline_conv_inputs() {
     for (NodeId id : graph_.nodes()) {
       if (!is_template(id)) continue;
       const ValueId value = graph_.node(id).inputs[0];
       const NodeId producer = graph_.value(value).producer;
       if (!only_use(value) || !in_memory_[value.value] || !producer.valid()) continue;
       const NodeId product = template_of_[producer.value];
-      if (!product.valid() || !is_worth_chaining(graph_, product, id)) continue;
+      if (!product.valid() || !is_worth_making_in_conv(graph_, product, id)) continue;
       // Its rows are the picture's, it reads them from memory, and one matrix serves all of them.
       const Node& node = graph_.node(product);
       const bool plain = graph_.tensor(node.outputs[0]).dims == graph_.tensor(value).dims &&
@@ -453,7 +453,7 @@ void separate_outputs(Graph& graph) {
 }  // namespace
 
 std::vector<std::string_view> fuse_parts() {
-  return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues", "fuse_chains",
+  return {"fuse_epilogues",  "fuse_pointwise", "fuse_prologues", "fuse_conv_inputs",
           "fuse_reductions", "fuse_shared",    "fuse_products",  "fuse_joined"};
 }
 

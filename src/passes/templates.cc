@@ -18,7 +18,7 @@ constexpr int64_t kBytesOfPass = 8;        // an f32 written and read back
 constexpr int64_t kOperationsPerByte = 4;  // 80 G operations/s in lanes, 20 GB/s
 constexpr int64_t kShareOfProduct = 16;    // so many multiply-adds allow one repeated operation
 
-// Chains of a product and a convolution.
+// Products whose result a convolution reads.
 constexpr int64_t kOwnCacheBytes = int64_t{1} << 20;  // a usual L2, of which a half is free for it
 constexpr int64_t kLargeSide = 64;
 constexpr int64_t kSharedRows = 4;  // one row in so many is wanted by two threads
@@ -146,7 +146,7 @@ int64_t worthwhile_repeats(double operations, Expr columns) {
   return 1 + static_cast<int64_t>(budget / std::max(operations, 1.0));
 }
 
-bool is_worth_chaining(const Graph& graph, NodeId product, NodeId conv) {
+bool is_worth_making_in_conv(const Graph& graph, NodeId product, NodeId conv) {
   if (template_of(graph, product) != TemplateKind::gemm) return false;
   const TemplateKind reader = template_of(graph, conv);
   if (reader == TemplateKind::none || reader == TemplateKind::gemm) return false;

@@ -46,7 +46,7 @@ int64_t worthwhile_repeats(double operations, Expr columns);
 /// Whether a product's result is better made a few rows at a time by the convolution that alone
 /// reads it than written to memory: it is larger than a core's own cache, and computing again the
 /// rows that two threads share costs less than the pass over memory.
-bool is_worth_chaining(const Graph& graph, NodeId product, NodeId conv);
+bool is_worth_making_in_conv(const Graph& graph, NodeId product, NodeId conv);
 
 /// The same without a product: whether evaluating an element `times` times is as cheap as a pass.
 bool is_worth_repeating(double operations, int times);

@@ -239,7 +239,7 @@ TEST_P(Templates, TakeTheProductInFront) {
       RandomGraph random = Builder(shape, prologue, ++seed).take();
       Graph optimised = random.graph;
       ASSERT_NO_FATAL_FAILURE(optimise(optimised));
-      const auto apart = batch.add(optimised, {"fuse_chains"});
+      const auto apart = batch.add(optimised, {"fuse_conv_inputs"});
       const auto chained = batch.add(optimised);
       ASSERT_TRUE(apart && chained);
       const std::string label = concat(shape.name, ", prologue ", static_cast<int>(prologue));
