@@ -34,8 +34,7 @@ namespace {
 
 /// Types of the planes that a value consists of.
 std::vector<TensorType> plane_types(const Type& type) {
-  if (type.is_tensor()) return {type.tensor};
-  if (type.kind != Type::Kind::state) return {};
+  if (!type.is_state()) return {type.tensor};
   const StateType& state = type.state;
   ExprPool& pool = state.batch.pool();
   TensorType data{state.dtype, {state.batch, state.capacity}};
@@ -70,6 +69,11 @@ std::vector<int64_t> concrete(std::span<const Expr> dims, std::span<const int64_
 
 /// The value as the storage type holds it.
 Tensor rounded(const Tensor& tensor) {
+  if (tensor.is_container()) {
+    std::vector<Tensor> items;
+    for (const Tensor& item : tensor.items()) items.push_back(rounded(item));
+    return Tensor::container(std::move(items));
+  }
   if (tensor.dtype() == DType::str) return tensor;
   auto result = Tensor::from_bytes(tensor.dtype(), tensor.dims(), tensor.to_bytes());
   CHECK(result, "a tensor's own bytes do not fit it");
@@ -82,7 +86,23 @@ Tensor random_values(Random& rng, DType dtype, std::vector<int64_t> dims,
   const double lo = range != nullptr ? range->first : is_signed(dtype) ? -2 : 0;
   const double hi = range != nullptr ? range->second : 2;
   for (int64_t k = 0; k < tensor.size(); ++k) {
-    if (dtype == DType::b8) {
+    if (dtype == DType::str && range != nullptr) {
+      tensor.set_string(
+          k, concat(" ", rng.range(static_cast<int64_t>(lo), static_cast<int64_t>(hi)), "\n"));
+    } else if (dtype == DType::str) {
+      // Of 1 to 3 bytes a letter, with white space, upper case, an embedded zero, and no UTF-8.
+      static constexpr std::string_view kTexts[] = {"",
+                                                    "a",
+                                                    "B b",
+                                                    "aab  ab",
+                                                    " c\tA ",
+                                                    "\xC3\x84\xC3\xB6",
+                                                    "\xE2\x82\xAC",
+                                                    std::string_view("a\0b", 3),
+                                                    "\xFF"
+                                                    "A\xC3"};
+      tensor.set_string(k, kTexts[rng.range(0, std::ssize(kTexts) - 1)]);
+    } else if (dtype == DType::b8) {
       tensor.set_integer(k, rng.range(0, 1));
     } else if (!tensor.holds_reals()) {
       tensor.set_integer(k, hi < lo ? 0
@@ -95,6 +115,18 @@ Tensor random_values(Random& rng, DType dtype, std::vector<int64_t> dims,
     }
   }
   return rounded(tensor);
+}
+
+/// A sequence of three tensors [2, 3], or an optional of one item.
+Tensor random_container(Random& rng, const ContainerType& type) {
+  const bool is_optional = type.kind == ContainerType::Kind::optional;
+  std::vector<Tensor> items;
+  while (items.size() < (is_optional ? 1 : 3)) {
+    items.push_back(type.element->is_tensor()
+                        ? random_values(rng, type.element->tensor.dtype, {2, 3}, nullptr)
+                        : random_container(rng, type.element->container));
+  }
+  return Tensor::container(std::move(items));
 }
 
 /// Planes of a state whose sequences hold lengths within `range`; block tables name each block at
@@ -448,7 +480,7 @@ Result<OpCase> one_node(std::string label, OpRef op, std::shared_ptr<ExprPool> p
   c.graph.name = "case";
   std::vector<ValueId> values;
   for (const Type& type : inputs) {
-    const bool absent = type.kind == Type::Kind::container;
+    const bool absent = type.is_nothing();
     values.push_back(absent ? ValueId() : c.graph.add_input(concat("x", values.size()), type));
   }
   TRY(const std::vector<ValueId> results, add_note(c.graph.add(std::move(op), values), c.label));
@@ -474,8 +506,10 @@ Result<OpCase> make_case(std::string label, OpRef op, std::shared_ptr<ExprPool> 
   for (size_t k = 0; k < inputs.size(); ++k) {
     const auto found = ranges.find(k);
     const auto* range = found == ranges.end() ? nullptr : &found->second;
-    if (inputs[k].kind == Type::Kind::container) continue;
-    if (inputs[k].is_tensor()) {
+    if (inputs[k].is_nothing()) continue;
+    if (inputs[k].is_container()) {
+      c.inputs.push_back(random_container(rng, inputs[k].container));
+    } else if (inputs[k].is_tensor()) {
       const TensorType& type = inputs[k].tensor;
       c.inputs.push_back(random_values(rng, type.dtype, concrete(type.dims, symbols), range));
     } else {
@@ -526,7 +560,7 @@ Result<OpCase> with_constant_inputs(const OpCase& c) {
   std::vector<ValueId> values;
   size_t plane = 0;
   for (const Type& type : c.input_types()) {
-    if (type.kind == Type::Kind::container) {
+    if (type.is_nothing()) {
       values.emplace_back();
     } else if (type.is_tensor()) {
       values.push_back(folded.graph.add_constant(to_constant(c.inputs[plane++])));
@@ -688,13 +722,32 @@ std::string index_text(std::span<const int64_t> dims, int64_t position) {
 /// The first difference between two tensors of one shape, or nothing.
 std::string first_difference(const OpCase& c, const Tensor& expected, const Tensor& got,
                              bool exact_reals) {
+  if (expected.is_container() != got.is_container()) return "one is a container";
+  if (expected.is_container()) {
+    if (expected.items().size() != got.items().size()) {
+      return concat("expected ", expected.items().size(), " items, got ", got.items().size());
+    }
+    for (size_t k = 0; k < expected.items().size(); ++k) {
+      const Tensor& wanted = expected.items()[k];
+      const Tensor& item = got.items()[k];
+      if (!wanted.is_container() &&
+          (wanted.dtype() != item.dtype() || wanted.dims() != item.dims())) {
+        return concat("item ", k, ": expected ", wanted.dtype(), wanted.dims(), ", got ",
+                      item.dtype(), item.dims());
+      }
+      const std::string difference = first_difference(c, wanted, item, exact_reals);
+      if (!difference.empty()) return concat("item ", k, " at ", difference);
+    }
+    return {};
+  }
   const bool to_the_bit = c.op().def().accuracy.kind == Accuracy::Kind::exact;
   Bounds bounds(c, exact_reals);
   for (int64_t k = 0; k < expected.size(); ++k) {
     const auto where = [&] { return index_text(expected.dims(), k); };
     if (expected.dtype() == DType::str) {
-      const auto at = static_cast<size_t>(k);
-      if (expected.strings()[at] != got.strings()[at]) return concat(where(), ": other strings");
+      if (expected.string(k) == got.string(k)) continue;
+      return concat(where(), ": expected ", quote(expected.string(k)), ", got ",
+                    quote(got.string(k)));
     } else if (!expected.holds_reals()) {
       if (expected.integer(k) == got.integer(k)) continue;
       return concat(where(), ": expected ", expected.integer(k), ", got ", got.integer(k));

@@ -92,9 +92,9 @@ typedef enum ingot_dtype {
 typedef enum ingot_kind {
   INGOT_KIND_TENSOR = 0,
   INGOT_KIND_STATE = 1,    /**< `data` points to an ingot_state */
-  INGOT_KIND_SEQUENCE = 2, /**< `data` is a handle of the model's memory */
-  INGOT_KIND_OPTIONAL = 3, /**< likewise */
-  INGOT_KIND_MAP = 4       /**< likewise */
+  INGOT_KIND_SEQUENCE = 2, /**< `data` points to an ingot_container */
+  INGOT_KIND_OPTIONAL = 3, /**< likewise, of at most one item */
+  INGOT_KIND_MAP = 4       /**< not there yet */
 } ingot_kind;
 
 /** Where memory lies, numbered as DLPack's DLDeviceType. */
@@ -134,6 +134,15 @@ typedef struct ingot_tensor {
   int32_t device_type; /**< ingot_device_type */
   int32_t device_id;
 } ingot_tensor;
+
+/** A sequence, or an optional, which has no item or one. Items are tensors of one dtype, each with
+ * dims of its own and without strides; that of an optional may be a sequence. A view: as an input,
+ * the caller owns it and all that it points to; of outputs see ingot_model_api::run. */
+typedef struct ingot_container {
+  uint32_t struct_size;
+  int64_t count;
+  ingot_tensor* items; /**< [count], each `items[0].struct_size` bytes behind the one before */
+} ingot_container;
 
 typedef enum ingot_state_layout {
   INGOT_STATE_CONTIGUOUS = 0,
@@ -264,6 +273,8 @@ typedef struct ingot_value_info {
   const ingot_dim_info* dims; /**< [rank] */
   uint32_t alignment;         /**< bytes that `data` must be aligned to */
   int32_t data_dependent;     /**< outputs: not 0 if only the run finds out the shape */
+  int32_t element_kind;       /**< optionals: ingot_kind of the item. Of sequences and optionals
+                                   `dtype` is that of the tensors in them, and `rank` is 0 */
 } ingot_value_info;
 
 /** A state input and the output that continues it. */
@@ -362,6 +373,9 @@ typedef struct ingot_model_api {
    * `outputs` are the outputs in their order and are updated as ingot_tensor says. `options` may be
    * null. Blocks until done. After a failure the contents of outputs are unspecified, and memory
    * that this run had allocated for them is freed (an allocator's excepted).
+   * The data of an output with strings or containers is one block that holds everything that it
+   * refers to, with the elements or the ingot_container first: freeing it frees all. Where the
+   * caller gives the block, `data_bytes` must be its capacity; the error tells what is needed.
    * Errors: invalid_argument, resource_exhausted, cancelled, deadline, unsupported, internal. */
   ingot_status (*run)(ingot_model* model, const ingot_tensor* inputs, uint32_t input_count,
                       ingot_tensor* outputs, uint32_t output_count,

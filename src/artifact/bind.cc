@@ -3,6 +3,7 @@
 
 #include "artifact/copy.h"
 #include "artifact/error.h"
+#include "artifact/handles.h"
 #include "artifact/state.h"
 
 namespace ingot::artifact {
@@ -15,6 +16,11 @@ alignas(kAlignment) u8 nothing[kAlignment];
 
 constexpr u32 kUnbound = ~0u;
 
+// Whether the caller sees something else than the program, which has handles.
+bool is_packed(const Port& port) {
+  return port.kind != INGOT_KIND_TENSOR || port.dtype == INGOT_STRING;
+}
+
 // The fields that hold for inputs and outputs alike.
 ingot_status check_tensor(const ingot_tensor& tensor, const Port& port, const char* side) {
   if (tensor.struct_size < sizeof(ingot_tensor) || tensor.struct_size > kLongestTensorStruct) {
@@ -22,14 +28,18 @@ ingot_status check_tensor(const ingot_tensor& tensor, const Port& port, const ch
                 "%s '%s': struct_size is %u, expected %zu; initialise with INGOT_INIT", side,
                 port.name, tensor.struct_size, sizeof(ingot_tensor));
   }
-  if (tensor.kind != INGOT_KIND_TENSOR) {
-    return fail(INGOT_INVALID_ARGUMENT, "%s '%s': expected a tensor, got kind %d", side, port.name,
+  if (tensor.kind != port.kind) {
+    return fail(INGOT_INVALID_ARGUMENT, "%s '%s': expected %s, got kind %d", side, port.name,
+                port.kind == INGOT_KIND_TENSOR     ? "a tensor"
+                : port.kind == INGOT_KIND_SEQUENCE ? "a sequence"
+                                                   : "an optional",
                 tensor.kind);
   }
   if (tensor.device_type != INGOT_DEVICE_DEFAULT && tensor.device_type != INGOT_DEVICE_CPU) {
     return fail(INGOT_INVALID_ARGUMENT, "%s '%s': expected memory of the CPU, got device type %d",
                 side, port.name, tensor.device_type);
   }
+  if (port.kind != INGOT_KIND_TENSOR) return INGOT_OK;
   if (tensor.dtype != port.dtype) {
     return fail(INGOT_INVALID_ARGUMENT, "%s '%s': expected %s, got %s (dtype %d)", side, port.name,
                 dtype_name(port.dtype), dtype_name(tensor.dtype), tensor.dtype);
@@ -108,6 +118,7 @@ ingot_status check_input(Run& run, u32 index) {
   const ingot_tensor& tensor = run.inputs[index];
   ingot_status status = check_tensor(tensor, port, "input");
   if (status != INGOT_OK) return status;
+  if (port.kind != INGOT_KIND_TENSOR) return check_handles(tensor, port);
   if (tensor.rank != static_cast<i32>(port.rank)) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected rank %u, got %d", port.name,
                 port.rank, tensor.rank);
@@ -131,7 +142,11 @@ ingot_status check_input(Run& run, u32 index) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected %lld bytes for its dims, got %zu",
                 port.name, static_cast<ll>(bytes), tensor.data_bytes);
   }
-  return INGOT_OK;
+  return is_packed(port) ? check_handles(tensor, port) : INGOT_OK;
+}
+
+bool is_strided(const Port& port, const ingot_tensor& tensor) {
+  return port.kind == INGOT_KIND_TENSOR && !is_row_major(tensor);
 }
 
 ingot_status reserve_staging(Run& run) {
@@ -140,7 +155,7 @@ ingot_status reserve_staging(Run& run) {
   for (u32 i = 0; i < program.input_count; ++i) {
     const ingot_tensor& tensor = run.inputs[i];
     run.workspace->staged_inputs[i] = nullptr;
-    if (is_row_major(tensor)) continue;
+    if (!is_strided(program.inputs[i], tensor)) continue;
     total = add_size(total,
                      round_up(dense_bytes(tensor.dtype, static_cast<u32>(tensor.rank), tensor.dims),
                               kAlignment));
@@ -163,7 +178,7 @@ void stage_tensors(Run& run) {
   const Program& program = run.program();
   for (u32 i = 0; i < program.input_count; ++i) {
     const ingot_tensor& tensor = run.inputs[i];
-    if (is_row_major(tensor)) continue;
+    if (!is_strided(program.inputs[i], tensor)) continue;
     copy_strided(tensor, next, CopyDirection::gather);
     run.workspace->staged_inputs[i] = next;
     next +=
@@ -184,6 +199,14 @@ ingot_status check_output(const Run& run, u32 index) {
   const ingot_tensor& tensor = run.outputs[index];
   ingot_status status = check_tensor(tensor, port, "output");
   if (status != INGOT_OK) return status;
+  if (is_packed(port) &&
+      (tensor.strides != nullptr || (tensor.data != nullptr && tensor.data_bytes == 0) ||
+       !is_aligned(tensor.data, alignof(ingot_container)))) {
+    return fail(INGOT_INVALID_ARGUMENT,
+                "output '%s': expected no strides, and no data or aligned data_bytes for all that "
+                "it refers to",
+                port.name);
+  }
   if ((tensor.dims != nullptr || tensor.strides != nullptr) &&
       tensor.rank != static_cast<i32>(port.rank)) {
     return fail(INGOT_INVALID_ARGUMENT, "output '%s': expected rank %u, got %d", port.name,
@@ -249,9 +272,16 @@ ingot_status bind_output(Run& run, u32 index) {
     return fail(INGOT_INVALID_ARGUMENT, "output '%s': dim %u (%s): expected at least 0, got %lld",
                 port.name, a, port.dim_text[a], static_cast<ll>(dims[a]));
   }
+  void*& value = run.workspace->values[port.value];
+  if (is_packed(port)) {  // as long as the run goes on its handles lie in the heap
+    const i64 handles = dense_bytes(INGOT_UINT64, port.rank, dims);
+    value = run.heap->allocate(handles);
+    if (value != nullptr) return INGOT_OK;
+    return fail(INGOT_RESOURCE_EXHAUSTED, "output '%s': no memory for %lld bytes", port.name,
+                static_cast<ll>(handles));
+  }
   const i64 bytes = dense_bytes(port.dtype, port.rank, dims);
   run.workspace->output_bytes[index] = bytes;
-  void*& value = run.workspace->values[port.value];
   if (bytes > kSurelyThere && bytes > machine_bytes()) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "output '%s': needs more memory than this machine has",
                 port.name);
@@ -288,10 +318,41 @@ Span output_span(const Run& run, u32 index) {
   const u8* data = static_cast<const u8*>(tensor.data);
   if (data == nullptr) return {nullptr, nullptr};
   i64 bytes = run.workspace->output_bytes[index];
+  if (is_packed(run.program().outputs[index])) bytes = static_cast<i64>(tensor.data_bytes);
   if (tensor.strides != nullptr) {
     bytes = spanned_bytes(tensor, static_cast<u32>(tensor.rank), tensor.dims);
   }
   return {data, data + bytes};
+}
+
+// What the caller gave as an input; of a container only its first struct.
+i64 input_bytes(const Run& run, u32 index) {
+  const ingot_tensor& tensor = run.inputs[index];
+  if (run.program().inputs[index].kind != INGOT_KIND_TENSOR) return sizeof(ingot_container);
+  return spanned_bytes(tensor, static_cast<u32>(tensor.rank), tensor.dims);
+}
+
+// Makes one block of an output that holds handles and all that they refer to.
+ingot_status pack_output(Run& run, u32 index) {
+  const Port& port = run.program().outputs[index];
+  ingot_tensor& tensor = run.outputs[index];
+  i64 dims[kMaxRank];
+  output_dims(run, port, dims);
+  const i64 count = count_elements(port.rank, dims);
+  const void* handles = run.workspace->values[port.value];
+  const i64 bytes = packed_bytes(port, handles, count);
+  void* block = tensor.data;
+  if (block == nullptr) {
+    const ingot_status status = allocate_output(run, index, bytes, &block);
+    if (status != INGOT_OK) return status;
+  } else if (static_cast<u64>(bytes) > tensor.data_bytes) {
+    return fail(INGOT_INVALID_ARGUMENT, "output '%s': expected room for %lld bytes, got %zu",
+                port.name, static_cast<ll>(bytes), tensor.data_bytes);
+  }
+  pack_handles(port, handles, count, block);
+  run.workspace->values[port.value] = block;
+  run.workspace->output_bytes[index] = bytes;
+  return INGOT_OK;
 }
 
 }  // namespace
@@ -358,7 +419,12 @@ ingot_status bind_inputs(Run& run, void* arena) {
   for (u32 i = 0; i < program.input_count; ++i) {
     void* data =
         workspace.staged_inputs[i] != nullptr ? workspace.staged_inputs[i] : run.inputs[i].data;
-    workspace.values[program.inputs[i].value] = data != nullptr ? data : nothing;
+    void*& value = workspace.values[program.inputs[i].value];
+    value = data != nullptr ? data : nothing;
+    if (!is_packed(program.inputs[i])) continue;
+    const ingot_status taken =
+        take_handles(*run.heap, run.inputs[i], program.inputs[i], data, &value);
+    if (taken != INGOT_OK) return taken;
   }
   for (u32 v = 0; v < program.value_count; ++v) {
     const Value& value = program.values[v];
@@ -397,9 +463,8 @@ ingot_status check_overlaps(const Run& run) {
                   program.outputs[i].name, program.outputs[j].name);
     }
     for (u32 j = 0; j < program.input_count; ++j) {
-      const ingot_tensor& tensor = run.inputs[j];
-      const u8* data = static_cast<const u8*>(tensor.data);
-      const i64 bytes = spanned_bytes(tensor, static_cast<u32>(tensor.rank), tensor.dims);
+      const u8* data = static_cast<const u8*>(run.inputs[j].data);
+      const i64 bytes = input_bytes(run, j);
       if (bytes == 0 || !overlap(span, {data, data + bytes})) continue;
       return fail(INGOT_INVALID_ARGUMENT, "output '%s': its memory overlaps that of input '%s'",
                   program.outputs[i].name, program.inputs[j].name);
@@ -418,8 +483,12 @@ void bind_aliases(Run& run, u32 group) {
   }
 }
 
-void finish_outputs(Run& run) {
+ingot_status finish_outputs(Run& run) {
   const Program& program = run.program();
+  for (u32 i = 0; i < program.output_count; ++i) {
+    const ingot_status status = is_packed(program.outputs[i]) ? pack_output(run, i) : INGOT_OK;
+    if (status != INGOT_OK) return status;
+  }
   for (u32 i = 0; i < program.output_count; ++i) {
     const Port& port = program.outputs[i];
     ingot_tensor& tensor = run.outputs[i];
@@ -434,6 +503,7 @@ void finish_outputs(Run& run) {
     if (tensor.dims != nullptr) output_dims(run, port, tensor.dims);
   }
   advance_states(run);
+  return INGOT_OK;
 }
 
 void drop_outputs(Run& run) {

@@ -7,6 +7,8 @@ namespace ingot::artifact {
 
 /// Bits of one element of a dtype in ONNX's numbering; 0 if there is no such dtype.
 i32 dtype_bits(i32 dtype);
+/// Bits of one element inside of a program, where strings are handles.
+i32 value_bits(i32 dtype);
 /// "float32"; "dtype 99" for a number without a name is just "unknown".
 const char* dtype_name(i32 dtype);
 /// Alignment of an element in bytes; 1 for packed ones.
@@ -29,8 +31,9 @@ ingot_status bind_outputs(Run& run, u32 group);
 ingot_status check_overlaps(const Run& run);
 /// Sets the values that are aliases into roots of a group.
 void bind_aliases(Run& run, u32 group);
-/// After success: copies staged outputs out, fills in shapes, advances the states.
-void finish_outputs(Run& run);
+/// After success: copies staged outputs out, packs those with handles, fills in shapes, advances
+/// the states. Errors: as those of bind_outputs; then no state was advanced.
+ingot_status finish_outputs(Run& run);
 /// After failure: frees what was allocated for the caller.
 void drop_outputs(Run& run);
 

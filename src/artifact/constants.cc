@@ -188,7 +188,9 @@ ingot_status ConstantStore::prepare(const ConstantSet& set, u8* const* places,
   }
   if (status == INGOT_OK) {
     const ingot_run_options options = {};
+    RunHeap heap;
     Run run = {};
+    run.heap = &heap;
     run.runtime = prepare_;
     run.weights = weights_.base;
     run.inputs = {reinterpret_cast<u8*>(tensors), program.input_count, sizeof(ingot_tensor)};

@@ -89,6 +89,7 @@ ingot_status run_body(Run& run, ProgramRuntime* body, ControlMemory& memory, Giv
   inner.pool = run.pool;
   inner.threads = run.threads;
   inner.interrupt = run.interrupt;
+  inner.heap = run.heap;
   inner.outer_symbols = run.workspace->symbols;
   return execute(inner);
 }
@@ -155,7 +156,8 @@ class LoopRun {
         memory_(memory),
         body_(run.runtime->controls[run.step].bodies[0]),
         program_(*body_->program),
-        knows_sizes_(run.program().steps[run.step].symbol_count == 0) {
+        knows_sizes_(run.program().steps[run.step].symbol_count == 0),
+        heap_begin_(run.heap->mark()) {
     for (u32 k = kLoopHead; k < program_.input_count; ++k) {
       set_input(run, memory.dims, k, program_.inputs[k], &memory.inputs[k]);
     }
@@ -217,7 +219,45 @@ class LoopRun {
       input.data = next.data;
       copy(input.dims, next.dims, next.rank * static_cast<i64>(sizeof(i64)));
     }
+    collect();
     return INGOT_OK;
+  }
+
+  // Frees strings and containers of the turns so far that the next turn does not get, whenever
+  // there is twice as much as was left the last time: so all collections together cost about as
+  // much as making what they look at.
+  void collect() {
+    constexpr i64 kWorthIt = 1 << 20;
+    if (run_.heap->bytes() < heap_limit_) return;
+    const bool done = run_.heap->collect(heap_begin_, [&] {
+      for_each_handle(Handles::containers, [&](const void* handles, i64 count) {
+        for (i64 k = 0; k < count; ++k) {
+          run_.heap->keep_container(static_cast<const ingot_container* const*>(handles)[k]);
+        }
+      });
+      for_each_handle(Handles::strings, [&](const void* handles, i64 count) {
+        run_.heap->keep_strings(static_cast<const ingot_string* const*>(handles), count);
+      });
+    });
+    if (done) heap_limit_ = max(kWorthIt, multiply_size(2, run_.heap->bytes()));
+  }
+
+  // What is alive between two turns: carried values, and what was stacked.
+  template <class Fn>
+  void for_each_handle(Handles kind, const Fn& fn) {
+    constexpr i64 kHandle = sizeof(void*);
+    for (u32 k = 0; k < program_.output_count - 1; ++k) {
+      const u32 output = 1 + k;
+      if (program_.outputs[output].handles != kind) continue;
+      if (k < control_.carried) {
+        const ingot_tensor& next = memory_.inputs[kLoopHead + k];
+        fn(next.data, bytes_of(next) / kHandle);
+      } else if (knows_sizes_) {
+        fn(output_data(k), (turn_ + 1) * bytes_of(memory_.outputs[output]) / kHandle);
+      } else {
+        fn(memory_.stacks[output].data, memory_.stacked_bytes[output] / kHandle);
+      }
+    }
   }
 
   // Appends what a turn gave to what the turns before it gave.
@@ -267,6 +307,8 @@ class LoopRun {
   ProgramRuntime* body_;
   const Program& program_;
   const bool knows_sizes_;
+  RunHeap::Block* const heap_begin_;
+  i64 heap_limit_ = 1 << 20;
   i64 turn_ = 0;
   u8 condition_ = 0;
 };

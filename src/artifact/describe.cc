@@ -37,11 +37,13 @@ void describe_port(const Program& program, const Port& port, ingot_dim_info*& di
                    ingot_value_info* info) {
   info->struct_size = sizeof *info;
   info->dtype = port.dtype;
-  info->kind = INGOT_KIND_TENSOR;
+  info->kind = port.kind;
+  info->element_kind = port.element_kind;
   info->rank = static_cast<i32>(port.rank);
   info->name = port.name;
   info->dims = dims;
-  info->alignment = static_cast<u32>(dtype_alignment(port.dtype));
+  info->alignment = static_cast<u32>(port.kind == INGOT_KIND_TENSOR ? dtype_alignment(port.dtype)
+                                                                    : alignof(ingot_container));
   info->data_dependent = program.values[port.value].needs_symbol != 0;
   for (u32 a = 0; a < port.rank; ++a) {
     *dims++ =

@@ -36,6 +36,10 @@ i32 dtype_bits(i32 dtype) {
   return row(dtype).bits;
 }
 
+i32 value_bits(i32 dtype) {
+  return dtype == INGOT_STRING ? 64 : dtype_bits(dtype);
+}
+
 const char* dtype_name(i32 dtype) {
   return row(dtype).name;
 }

@@ -149,7 +149,9 @@ ingot_status run(ingot_model* model, const ingot_tensor* inputs, u32 input_count
   status = copy_options(options, &chosen, sizeof chosen, "run");
   if (status == INGOT_OK) status = check_run_options(chosen);
   if (status != INGOT_OK) return status;
+  RunHeap heap;
   Run run = {};
+  run.heap = &heap;
   run.inputs = view_tensors(inputs, input_count);
   run.outputs = view_tensors(outputs, output_count);
   status = check_arrays(*model, run.inputs, run.outputs);

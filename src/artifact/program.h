@@ -54,6 +54,18 @@ struct Work {
 };
 using WorkFn = Work (*)(const i64* symbols);
 
+/// A dim of a routine's output: a symbol that the routine sets, or a value that is known before.
+struct RoutineDim {
+  u32 symbol;  // or kKnownDim
+  i64 value;
+};
+inline constexpr u32 kKnownDim = ~0u;
+/// Text among a step's literal arguments; any bytes.
+struct Text {
+  const char* data;
+  i64 length;
+};
+
 /// What a routine (a plain C++ function of the runtime library, run by one thread) sees. It may set
 /// the symbols that its step defines, then asks for the memory of its outputs.
 struct RoutineArgs {
@@ -63,8 +75,13 @@ struct RoutineArgs {
   /// Makes the step's output values available after the symbols it defines were set. 0: no memory.
   int (*allocate_outputs)(void* run);
   void* run;
-  const char** error;  // set to a literal text when the routine fails
-  u32 first_symbol;    // Step::first_symbol: the first that the routine sets
+  const char** error;             // set to a literal text when the routine fails
+  u32 first_symbol;               // Step::first_symbol: the first that the routine sets
+  const Text* texts;              // the step's literal texts
+  const RoutineDim* output_dims;  // of all outputs, one after the other, where the step finds dims
+  /// Memory for strings and containers, which lives until nothing in the run refers to it. Null:
+  /// there is none.
+  void* (*allocate)(void* run, i64 bytes);
 };
 /// 0, or an ingot_status. A generated function that computes the inputs' dims from the symbols and
 /// calls one of artifact/routines.h.
@@ -160,6 +177,9 @@ struct Symbol {
   bool data_dependent;
 };
 
+/// What the elements of a value refer to.
+enum class Handles : u8 { none, strings, containers };
+
 struct Port {
   const char* name;
   i32 dtype;  // ONNX TensorProto numbering
@@ -168,6 +188,11 @@ struct Port {
                     // of a body may have such dims, too: the program around has made them so
   const char* const* dim_text;  // per dim, the expression as a person reads it
   u32 value;                    // number in the program
+  i32 kind = 0;                 // ingot_kind. Of sequences and optionals `dtype` is that of the
+                                // tensors in them. In bodies all of them, and strings, are handles:
+                                // tensors of u64
+  i32 element_kind = 0;         // of an optional: what is in it
+  Handles handles = Handles::none;
 };
 
 enum class StateLayout : u8 { contiguous, paged };

@@ -88,7 +88,7 @@ extern "C" int ingot_concat(RoutineArgs& args, const RoutineTensor* inputs) {
   i64 outer = 1, row_bytes = 0;
   for (u32 a = 0; a < axis; ++a) outer *= inputs[0].dims[a];
   const auto part_bytes = [&](u32 p) {
-    i64 bytes = dtype_bits(inputs[p].dtype) / 8;
+    i64 bytes = value_bits(inputs[p].dtype) / 8;
     for (u32 a = axis; a < inputs[p].rank; ++a) bytes *= inputs[p].dims[a];
     return bytes;
   };

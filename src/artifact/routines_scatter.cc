@@ -90,7 +90,7 @@ extern "C" int ingot_scatter(RoutineArgs& args, const RoutineTensor* inputs) {
   const bool combine = args.attributes[0] != 0;
   const auto how = static_cast<Combine>(args.attributes[1]);
   const CombineRow combine_rows = combine ? find_combine(x.dtype) : nullptr;
-  const i64 size = dtype_bits(x.dtype) / 8;
+  const i64 size = value_bits(x.dtype) / 8;
   if (size == 0 || (combine && combine_rows == nullptr)) {
     *args.error = "scatter: the element type is not supported";
     return INGOT_UNSUPPORTED;

@@ -113,6 +113,11 @@ int allocate_outputs(void* context) {
   return run.status == INGOT_OK;
 }
 
+// What RoutineArgs::allocate calls.
+void* allocate_in_heap(void* context, i64 bytes) {
+  return static_cast<const Run*>(context)->heap->allocate(bytes);
+}
+
 ingot_status run_control_step(Run& run, const Step& step) {
   ingot_status status = run_control(run, *step.control);
   if (status != INGOT_OK || step.symbol_count == 0) return status;
@@ -130,7 +135,10 @@ ingot_status run_routine(Run& run, const Step& step) {
                       allocate_outputs,
                       &run,
                       &error,
-                      step.first_symbol};
+                      step.first_symbol,
+                      nullptr,
+                      nullptr,
+                      allocate_in_heap};
   run.status = INGOT_OK;
   const int status = step.routine(args);
   if (run.status != INGOT_OK) return run.status;
@@ -264,11 +272,8 @@ ingot_status execute(Run& run) {
                                                         run.interrupt, &run.workspace);
   if (status != INGOT_OK) return status;
   status = run_steps(run);
-  if (status == INGOT_OK) {
-    finish_outputs(run);
-  } else {
-    drop_outputs(run);
-  }
+  if (status == INGOT_OK) status = finish_outputs(run);
+  if (status != INGOT_OK) drop_outputs(run);
   run.runtime->plans.release_plan(run.plan);
   run.runtime->workspaces.give_back(run.workspace);
   return status;

@@ -1,6 +1,7 @@
 // artifact/run.h: running a program once.
 #pragma once
 
+#include "artifact/heap.h"
 #include "artifact/workspace.h"
 
 namespace ingot::artifact {
@@ -56,6 +57,7 @@ struct Run {
   const ingot_thread_pool* pool;
   i32 threads;
   Interrupt interrupt;
+  RunHeap* heap;                       // of the whole run, its bodies included
   const i64* outer_symbols = nullptr;  // of a body: what the program around knows
   const Plan* plan = nullptr;
   u32 step = 0;

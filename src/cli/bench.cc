@@ -38,20 +38,37 @@ double ms_since(Clock::time_point start) {
 class Runner {
  public:
   Runner(const LoadedModel& model, std::span<const HostTensor> inputs)
-      : model_(model), inputs_(views_of(inputs)) {}
+      : model_(model), inputs_(inputs) {}
 
   /// Finds the outputs' shapes by a first run.
   Status prepare(std::span<const HostTensor> inputs) {
     ingot_run_options options = INGOT_INIT(ingot_run_options);
     TRY(outputs_, execute(model_, inputs, options));
-    views_ = views_of(outputs_);
+    const HostViews views(outputs_);
+    views_.assign(views.get().begin(), views.get().end());
+    for (ingot_tensor& view : views_) {
+      if (is_packed(view)) view.data = nullptr;
+    }
     return ok();
   }
-  Status run(const ingot_run_options& options) { return model_.run(inputs_, views_, options); }
+  Status run(const ingot_run_options& options) {
+    Status status = model_.run(inputs_.get(), views_, options);
+    for (ingot_tensor& view : views_) {
+      if (!is_packed(view)) continue;
+      model_.api().free_output(model_.handle(), view.data);
+      view.data = nullptr;
+    }
+    return status;
+  }
 
  private:
+  /// Whether its size depends on more than its dims, so that every run allocates it.
+  static bool is_packed(const ingot_tensor& view) {
+    return view.kind != INGOT_KIND_TENSOR || view.dtype == INGOT_STRING;
+  }
+
   const LoadedModel& model_;
-  std::vector<ingot_tensor> inputs_;
+  HostViews inputs_;
   std::vector<HostTensor> outputs_;
   std::vector<ingot_tensor> views_;
 };

@@ -11,20 +11,19 @@ namespace ingot::cli {
 namespace {
 
 std::string shape_text(const Tensor& tensor) {
+  if (tensor.is_container()) return concat(tensor.items().size(), " items");
   return concat(tensor.dtype(), tensor.dims());
 }
 
 std::string element_text(const Tensor& tensor, int64_t k) {
-  if (tensor.dtype() == DType::str) return quote(tensor.strings()[static_cast<size_t>(k)]);
+  if (tensor.dtype() == DType::str) return quote(tensor.string(k));
   return tensor.holds_reals() ? format_number(tensor.real(k)) : concat(tensor.integer(k));
 }
 
 /// The error of element k: 0 if the two are the same, infinite if no distance can be told.
 double error_of(const Tensor& got, const Tensor& expected, int64_t k) {
   if (expected.dtype() == DType::str) {
-    const auto at = static_cast<size_t>(k);
-    return got.strings()[at] == expected.strings()[at] ? 0
-                                                       : std::numeric_limits<double>::infinity();
+    return got.string(k) == expected.string(k) ? 0 : std::numeric_limits<double>::infinity();
   }
   if (!expected.holds_reals()) {
     if (got.integer(k) == expected.integer(k)) return 0;
@@ -51,6 +50,24 @@ std::vector<int64_t> index_of(int64_t position, std::span<const int64_t> dims) {
 
 Difference compare(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
   Difference result;
+  if (got.is_container() != expected.is_container() ||
+      (got.is_container() && got.items().size() != expected.items().size())) {
+    result.mismatches = 1;
+    result.text = concat("expected ", shape_text(expected), ", got ", shape_text(got));
+    return result;
+  }
+  if (got.is_container()) {
+    for (size_t k = 0; k < got.items().size(); ++k) {
+      const Difference item = compare(got.items()[k], expected.items()[k], tolerance);
+      result.max_abs = std::max(result.max_abs, item.max_abs);
+      result.max_rel = std::max(result.max_rel, item.max_rel);
+      result.mismatches += item.mismatches;
+      if (!item.text.empty() && result.text.empty()) {
+        result.text = concat("item ", k, ": ", item.text);
+      }
+    }
+    return result;
+  }
   if (got.dtype() != expected.dtype() || got.dims() != expected.dims()) {
     result.text = concat("expected ", shape_text(expected), ", got ", shape_text(got));
     result.mismatches = expected.size();

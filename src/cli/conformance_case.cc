@@ -20,17 +20,10 @@ constexpr std::array<std::string_view, 4> kStatusNames = {"pass", "fail", "unsup
 /// Which inputs become constants, from few to many.
 enum class Bind : uint8_t { none, lists, single_numbers_too };
 
-bool binds(Bind bind, const ConstantData& data) {
-  if (bind == Bind::none) return false;
+bool binds(Bind bind, const HostTensor& data) {
+  if (bind == Bind::none || data.kind != HostTensor::Kind::tensor) return false;
   const bool list = data.dims.size() <= 1 && (is_int(data.dtype) || data.dtype == DType::b8);
   return list || (bind == Bind::single_numbers_too && count_of(data.dims) == 1);
-}
-
-Result<ConstantData> read_constant(const fs::path& path) {
-  TRY(MappedFile file, MappedFile::open(path));
-  const auto owner = std::make_shared<const MappedFile>(std::move(file));
-  TRY(const onnx::TensorProto proto, add_note(onnx::read_tensor(owner->text()), path.string()));
-  return add_note(onnx::decode_tensor(proto, {owner, nullptr}), path.string());
 }
 
 std::vector<fs::path> data_sets(const fs::path& folder) {
@@ -42,33 +35,18 @@ std::vector<fs::path> data_sets(const fs::path& folder) {
 }
 
 /// What a data set gives to each of the model's inputs.
-Result<std::vector<ConstantData>> read_inputs(const fs::path& set, const Graph& graph) {
-  std::vector<ConstantData> inputs;
+Result<std::vector<HostTensor>> read_inputs(const fs::path& set, const Graph& graph) {
+  std::vector<HostTensor> inputs;
   for (size_t k = 0; k < graph.inputs().size(); ++k) {
     const fs::path path = set / concat("input_", k, ".pb");
     if (!fs::exists(path)) {
       return invalid_argument(path.string(), ": expected data for input '", graph.inputs()[k].name,
                               "', got no such file");
     }
-    TRY(ConstantData data, read_constant(path));
+    TRY(HostTensor data, read_pb(path, kind_of(graph.type(graph.inputs()[k].value))));
     inputs.push_back(std::move(data));
   }
   return inputs;
-}
-
-Status check_tensors(const Graph& graph) {
-  for (const GraphInput& in : graph.inputs()) {
-    const Type& type = graph.type(in.value);
-    if (!type.is_tensor() || type.tensor.dtype == DType::str) {
-      return unsupported("input '", in.name, "' of type ", to_text(type));
-    }
-  }
-  for (const GraphOutput& out : graph.outputs()) {
-    if (!graph.type(out.value).is_tensor()) {
-      return unsupported("output '", out.name, "' of type ", to_text(graph.type(out.value)));
-    }
-  }
-  return ok();
 }
 
 class Case {
@@ -124,11 +102,6 @@ class Case {
     if (sets.empty()) {
       return invalid_argument(folder_.string(), ": expected a folder test_data_set_0");
     }
-    for (const GraphInput& in : plain.graph.inputs()) {
-      if (!plain.graph.type(in.value).is_tensor()) {
-        return unsupported("input '", in.name, "' of type ", to_text(plain.graph.type(in.value)));
-      }
-    }
     Status status = ok();
     for (const Bind bind : {Bind::none, Bind::lists, Bind::single_numbers_too}) {
       const auto again = run_bound(plain.graph, sets, bind);
@@ -151,7 +124,8 @@ class Case {
         for (size_t k = 0; k < given.size(); ++k) {
           if (!binds(bind, given[k])) continue;
           bound.push_back(plain.inputs()[k].name);
-          import.constants[bound.back()] = given[k];
+          TRY(const Tensor value, to_tensor(given[k]));
+          import.constants[bound.back()] = to_constant(value);
         }
         if (bind != Bind::none && bound.empty()) return unsupported("no input to make constant");
         TRY(LoadedModel made, build(import));
@@ -169,7 +143,6 @@ class Case {
       const UnimplementedNode& node = imported.summary.unsupported[0];
       return unsupported(node.op_type, "-", node.opset, ": ", node.reason);
     }
-    TRY_STATUS(check_tensors(imported.graph));
     TRY(const TempDir folder, TempDir::create());
     const auto library = folder.path() / "case.so";
     TRY(const auto report, compile(std::move(imported.graph), library, options_));
@@ -178,18 +151,17 @@ class Case {
   }
 
   Status run_set(const LoadedModel& model, const Graph& plain, const fs::path& set,
-                 const std::vector<ConstantData>& given, const std::vector<std::string>& bound) {
+                 const std::vector<HostTensor>& given, const std::vector<std::string>& bound) {
     std::vector<HostTensor> inputs;
     for (size_t k = 0; k < given.size(); ++k) {
       if (std::ranges::find(bound, plain.inputs()[k].name) != bound.end()) continue;
-      const auto bytes = given[k].bytes;
-      inputs.push_back({given[k].dtype, given[k].dims, {bytes.begin(), bytes.end()}});
+      inputs.push_back(given[k]);
     }
     const ingot_run_options options = INGOT_INIT(ingot_run_options);
     TRY(const std::vector<HostTensor> outputs, execute(model, inputs, options));
     for (size_t k = 0; k < outputs.size(); ++k) {
       const std::string name = plain.outputs()[k].name;
-      TRY(const HostTensor stored, read_pb(set / concat("output_", k, ".pb")));
+      TRY(const HostTensor stored, read_pb(set / concat("output_", k, ".pb"), outputs[k].kind));
       TRY(const Tensor expected, to_tensor(stored));
       TRY(const Tensor got, to_tensor(outputs[k]));
       const Difference difference = compare(got, expected, tolerance_);

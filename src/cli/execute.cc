@@ -13,6 +13,10 @@ namespace ingot::cli {
 namespace {
 
 std::string shape_text(const InputPort& port) {
+  if (port.kind != HostTensor::Kind::tensor) {
+    return concat(port.kind == HostTensor::Kind::sequence ? "a sequence of " : "an optional of ",
+                  port.dtype);
+  }
   std::vector<std::string> dims;
   for (const auto& [size, symbol] : port.dims) dims.push_back(size >= 0 ? concat(size) : symbol);
   return concat(port.dtype, "[", join(dims, ", "), "]");
@@ -29,7 +33,7 @@ Result<std::map<std::string, HostTensor>> read_set(const std::string& set,
     if (std::filesystem::exists(npy)) {
       TRY(tensors[ports[k].name], read_npy(npy));
     } else if (std::filesystem::exists(pb)) {
-      TRY(tensors[ports[k].name], read_pb(pb));
+      TRY(tensors[ports[k].name], read_pb(pb, ports[k].kind));
     }
   }
   return tensors;
@@ -80,7 +84,10 @@ Status check_shapes(std::span<const InputPort> ports, const Shapes& shapes) {
 
 Status check_input(const InputPort& port, const HostTensor& tensor,
                    const std::map<std::string, int64_t>& sizes) {
-  bool fits = tensor.dtype == port.dtype && tensor.dims.size() == port.dims.size();
+  // Nothing tells the dtype of an empty container.
+  const bool is_empty = tensor.kind != HostTensor::Kind::tensor && tensor.items.empty();
+  bool fits = tensor.kind == port.kind && (is_empty || tensor.dtype == port.dtype) &&
+              tensor.dims.size() == port.dims.size();
   for (size_t k = 0; fits && k < tensor.dims.size(); ++k) {
     fits = port.dims[k].first < 0 || port.dims[k].first == tensor.dims[k];
   }
@@ -92,7 +99,7 @@ Status check_input(const InputPort& port, const HostTensor& tensor,
   }
   if (fits) return ok();
   return invalid_argument("input '", port.name, "': expected ", shape_text(port), ", got ",
-                          tensor.dtype, "[", join(tensor.dims, ", "), "]");
+                          type_text(tensor));
 }
 
 }  // namespace
@@ -109,7 +116,11 @@ std::vector<InputPort> input_ports(const LoadedModel& model) {
   std::vector<InputPort> ports;
   for (uint32_t k = 0; k < model.description().input_count; ++k) {
     const ingot_value_info& info = model.input(k);
-    InputPort port{info.name, dtype_from_onnx(info.dtype).value_or(DType::f32), {}};
+    InputPort port{info.name, dtype_from_onnx(info.dtype).value_or(DType::f32)};
+    if (info.kind != INGOT_KIND_TENSOR) {
+      port.kind = info.kind == INGOT_KIND_SEQUENCE ? HostTensor::Kind::sequence
+                                                   : HostTensor::Kind::optional;
+    }
     for (int32_t axis = 0; axis < info.rank; ++axis) {
       port.dims.emplace_back(info.dims[axis].value, info.dims[axis].text);
     }
@@ -121,9 +132,11 @@ std::vector<InputPort> input_ports(const LoadedModel& model) {
 std::vector<InputPort> input_ports(const Graph& graph) {
   std::vector<InputPort> ports;
   for (const GraphInput& input : graph.inputs()) {
-    if (!graph.type(input.value).is_tensor()) continue;
+    if (graph.type(input.value).is_state()) continue;
+    const Type* element = &graph.type(input.value);
+    while (element->is_container()) element = element->container.element.get();
     const TensorType& type = graph.tensor(input.value);
-    InputPort port{input.name, type.dtype, {}};
+    InputPort port{input.name, element->tensor.dtype, kind_of(graph.type(input.value))};
     for (const Expr& dim : type.dims) {
       port.dims.emplace_back(dim.as_int().value_or(-1), dim_text(dim));
     }
@@ -157,7 +170,8 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
     if (!named.insert(name).second) {
       return invalid_argument("--input ", text, ": expected one file for '", name, "', got two");
     }
-    TRY(given[name], read_tensor_file(std::string_view(text).substr(at + 1)));
+    const auto port = std::ranges::find(ports, name, &InputPort::name);
+    TRY(given[name], read_tensor_file(std::string_view(text).substr(at + 1), port->kind));
   }
   TRY(const auto sizes, options.dims.values());
   TRY_STATUS(check_dim_names(ports, sizes));
@@ -182,6 +196,9 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
       return invalid_argument("input '", port.name, "': expected --input ", port.name,
                               "=FILE, --inputs or --random; the model wants ", shape_text(port));
     }
+    if (port.kind != HostTensor::Kind::tensor || port.dtype == DType::str) {
+      return unsupported("input '", port.name, "': random values of ", shape_text(port));
+    }
     std::vector<int64_t> dims;
     int64_t elements = 1;
     const auto shape = import.shapes.find(port.name);
@@ -203,46 +220,91 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
   return tensors;
 }
 
-std::vector<ingot_tensor> views_of(std::span<const HostTensor> tensors) {
-  std::vector<ingot_tensor> views;
-  for (const HostTensor& tensor : tensors) {
-    ingot_tensor view = INGOT_INIT(ingot_tensor);
-    view.dtype = onnx_number(tensor.dtype);
-    view.rank = static_cast<int32_t>(tensor.dims.size());
-    view.dims = const_cast<int64_t*>(tensor.dims.data());
-    view.data = const_cast<std::byte*>(tensor.bytes.data());
-    views.push_back(view);
-  }
-  return views;
+HostViews::HostViews(std::span<const HostTensor> tensors) {
+  for (const HostTensor& tensor : tensors) views_.push_back(view(tensor));
 }
+
+ingot_tensor HostViews::view(const HostTensor& tensor) {
+  ingot_tensor view = INGOT_INIT(ingot_tensor);
+  view.dtype = onnx_number(tensor.dtype);
+  view.rank = static_cast<int32_t>(tensor.dims.size());
+  view.dims = const_cast<int64_t*>(tensor.dims.data());
+  if (tensor.kind != HostTensor::Kind::tensor) {
+    view.kind =
+        tensor.kind == HostTensor::Kind::sequence ? INGOT_KIND_SEQUENCE : INGOT_KIND_OPTIONAL;
+    std::vector<ingot_tensor> items;
+    for (const HostTensor& item : tensor.items) items.push_back(this->view(item));
+    ingot_container& container = containers_.emplace_back();
+    container.struct_size = sizeof container;
+    container.count = static_cast<int64_t>(items.size());
+    container.items = items_.emplace_back(std::move(items)).data();
+    view.data = &container;
+  } else if (tensor.dtype == DType::str) {
+    std::vector<ingot_string>& strings = strings_.emplace_back();
+    for (const std::string& text : tensor.strings) strings.push_back({text.data(), text.size()});
+    view.data = strings.data();
+  } else {
+    view.data = const_cast<std::byte*>(tensor.bytes.data());
+  }
+  return view;
+}
+
+namespace {
+
+/// A copy of what the C interface shows.
+HostTensor copy_of(const ingot_tensor& view, std::vector<int64_t> dims) {
+  HostTensor tensor;
+  tensor.dtype = dtype_from_onnx(view.dtype).value_or(DType::f32);
+  if (view.kind != INGOT_KIND_TENSOR) {
+    tensor.kind =
+        view.kind == INGOT_KIND_SEQUENCE ? HostTensor::Kind::sequence : HostTensor::Kind::optional;
+    const auto& container = *static_cast<const ingot_container*>(view.data);
+    for (int64_t k = 0; k < container.count; ++k) {
+      const ingot_tensor& item = container.items[k];
+      tensor.items.push_back(copy_of(item, {item.dims, item.dims + item.rank}));
+    }
+    return tensor;
+  }
+  tensor.dims = std::move(dims);
+  const auto count = static_cast<uint64_t>(count_of(tensor.dims));
+  if (tensor.dtype == DType::str) {
+    const auto* strings = static_cast<const ingot_string*>(view.data);
+    for (size_t k = 0; k < count; ++k) {
+      tensor.strings.emplace_back(strings[k].data, strings[k].length);
+    }
+    return tensor;
+  }
+  const auto* data = static_cast<const std::byte*>(view.data);
+  const uint64_t bytes = size_bytes(tensor.dtype, count);
+  if (bytes > 0) tensor.bytes.assign(data, data + bytes);
+  return tensor;
+}
+
+}  // namespace
 
 Result<std::vector<HostTensor>> execute(const LoadedModel& model,
                                         std::span<const HostTensor> inputs,
                                         const ingot_run_options& options) {
-  const std::vector<ingot_tensor> views = views_of(inputs);
+  const HostViews views(inputs);
   const uint32_t count = model.description().output_count;
   std::vector<ingot_tensor> outputs;
   std::vector<std::vector<int64_t>> dims(count);
   for (uint32_t k = 0; k < count; ++k) {
     ingot_tensor view = INGOT_INIT(ingot_tensor);
     view.dtype = model.output(k).dtype;
+    view.kind = model.output(k).kind;
     view.rank = model.output(k).rank;
     dims[k].resize(static_cast<size_t>(view.rank));
     view.dims = dims[k].data();
     outputs.push_back(view);
   }
-  TRY_STATUS(model.run(views, outputs, options));
+  TRY_STATUS(model.run(views.get(), outputs, options));
   std::vector<HostTensor> results;
   for (uint32_t k = 0; k < count; ++k) {
-    HostTensor tensor;
-    tensor.dtype = dtype_from_onnx(outputs[k].dtype).value_or(DType::f32);
     dims[k].resize(static_cast<size_t>(outputs[k].rank));
-    tensor.dims = dims[k];
-    const auto* data = static_cast<const std::byte*>(outputs[k].data);
-    const size_t bytes = size_bytes(tensor.dtype, static_cast<uint64_t>(count_of(tensor.dims)));
-    if (bytes > 0) tensor.bytes.assign(data, data + bytes);
+    results.push_back(copy_of(outputs[k], dims[k]));
+    results.back().holds_sequences = model.output(k).element_kind == INGOT_KIND_SEQUENCE;
     model.api().free_output(model.handle(), outputs[k].data);
-    results.push_back(std::move(tensor));
   }
   return results;
 }

@@ -1,6 +1,7 @@
 // cli/execute.h: inputs of a compiled model from the command line, and one run of it.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ struct InputOptions {
 struct InputPort {
   std::string name;
   DType dtype = DType::f32;
+  HostTensor::Kind kind = HostTensor::Kind::tensor;
   /// Per dim: a size, or -1 and the name of the symbol.
-  std::vector<std::pair<int64_t, std::string>> dims;
+  std::vector<std::pair<int64_t, std::string>> dims = {};
 };
 
 /// Inputs of an open artefact, and of a graph.
@@ -44,7 +46,21 @@ Result<std::vector<HostTensor>> execute(const LoadedModel& model,
                                         std::span<const HostTensor> inputs,
                                         const ingot_run_options& options);
 
-/// Views of host tensors for the C interface; they live as long as `tensors`.
-std::vector<ingot_tensor> views_of(std::span<const HostTensor> tensors);
+/// Views of host tensors for the C interface; they live as long as this and `tensors`.
+class HostViews {
+ public:
+  explicit HostViews(std::span<const HostTensor> tensors);
+  HostViews(HostViews&&) = default;  // what was allocated stays where it is
+  HostViews& operator=(HostViews&&) = default;
+  std::span<const ingot_tensor> get() const { return views_; }
+
+ private:
+  ingot_tensor view(const HostTensor& tensor);
+
+  std::vector<ingot_tensor> views_;
+  std::deque<std::vector<ingot_tensor>> items_;  // of containers
+  std::deque<std::vector<ingot_string>> strings_;
+  std::deque<ingot_container> containers_;
+};
 
 }  // namespace ingot::cli

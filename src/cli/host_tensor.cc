@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <protozero/pbf_writer.hpp>
 
 #include "base/file.h"
+#include "base/letter_case.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "frontend/onnx/tensor_data.h"
@@ -43,10 +45,22 @@ Result<HostTensor> read_raw(const std::filesystem::path& path, std::string_view 
   return std::move(tensor);
 }
 
+/// JSON is UTF-8: other bytes become the replacement character.
+std::string readable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto decoded = decode_rune(text);
+    append_rune(decoded ? decoded->rune : 0xFFFD, result);
+    text.remove_prefix(decoded ? decoded->bytes : 1);
+  }
+  return result;
+}
+
 Json nested(const Tensor& tensor, size_t axis, int64_t& next) {
   if (axis == tensor.dims().size()) {
     const int64_t k = next++;
     if (tensor.dtype() == DType::b8) return tensor.integer(k) != 0;
+    if (tensor.dtype() == DType::str) return readable(tensor.string(k));
     if (!tensor.holds_reals()) return tensor.integer(k);
     const double value = tensor.real(k);
     if (std::isfinite(value)) return value;
@@ -57,18 +71,92 @@ Json nested(const Tensor& tensor, size_t axis, int64_t& next) {
   return list;
 }
 
-}  // namespace
-
-Result<HostTensor> read_pb(const std::filesystem::path& path) {
-  TRY(MappedFile file, MappedFile::open(path));
-  const auto owner = std::make_shared<const MappedFile>(std::move(file));
-  TRY(const onnx::TensorProto proto, add_note(onnx::read_tensor(owner->text()), path.string()));
-  TRY(const ConstantData data,
-      add_note(onnx::decode_tensor(proto, {owner, nullptr}), path.string()));
-  return HostTensor{data.dtype, data.dims, {data.bytes.begin(), data.bytes.end()}};
+Result<HostTensor> decode(std::string_view bytes, const std::shared_ptr<const MappedFile>& owner,
+                          HostTensor::Kind kind) {
+  if (kind == HostTensor::Kind::tensor) {
+    TRY(const onnx::TensorProto proto, onnx::read_tensor(bytes));
+    TRY(const ConstantData data, onnx::decode_tensor(proto, {owner, nullptr}));
+    return HostTensor{data.dtype, data.dims, {data.bytes.begin(), data.bytes.end()}, data.strings};
+  }
+  TRY(const onnx::ContainerProto proto, onnx::read_container(bytes));
+  if (proto.has_other) return unsupported("sparse tensors, maps or optionals in a container");
+  HostTensor result;
+  result.kind = kind;
+  const bool is_optional = kind == HostTensor::Kind::optional;
+  constexpr int64_t kSequence = 3;  // OptionalProto.DataType
+  result.holds_sequences =
+      is_optional && (proto.elem_type == kSequence || !proto.sequences.empty());
+  const size_t count = proto.tensors.size() + proto.sequences.size();
+  if (is_optional ? count > 1 : !proto.sequences.empty()) {
+    return invalid_model("expected ", is_optional ? "at most one item" : "tensors", ", got ",
+                         proto.tensors.size(), " tensors and ", proto.sequences.size(),
+                         " sequences");
+  }
+  for (size_t k = 0; k < count; ++k) {
+    const bool is_tensor = k < proto.tensors.size();
+    TRY(HostTensor item,
+        add_note(decode(is_tensor ? proto.tensors[k] : proto.sequences[k - proto.tensors.size()],
+                        owner, is_tensor ? HostTensor::Kind::tensor : HostTensor::Kind::sequence),
+                 "item ", k));
+    if (k > 0 && item.dtype != result.dtype) {
+      return invalid_model("item ", k, ": expected ", result.dtype, ", got ", item.dtype);
+    }
+    result.dtype = item.dtype;
+    result.items.push_back(std::move(item));
+  }
+  return result;
 }
 
-Result<HostTensor> read_tensor_file(std::string_view text) {
+}  // namespace
+
+Result<HostTensor> read_pb(const std::filesystem::path& path, HostTensor::Kind kind) {
+  TRY(MappedFile file, MappedFile::open(path));
+  const auto owner = std::make_shared<const MappedFile>(std::move(file));
+  return add_note(decode(owner->text(), owner, kind), path.string());
+}
+
+// Source of the field numbers: onnx.proto3 and onnx-data.proto, ONNX 1.22.
+std::string format_pb(const HostTensor& tensor, std::string_view name) {
+  std::string bytes;
+  protozero::pbf_writer out(bytes);
+  if (tensor.kind != HostTensor::Kind::tensor) {
+    if (!name.empty()) out.add_string(1, name.data(), name.size());
+    constexpr int32_t kTensor = 1, kSequence = 3;
+    out.add_int32(2, tensor.holds_sequences ? kSequence : kTensor);
+    for (const HostTensor& item : tensor.items) {
+      out.add_message(item.kind == HostTensor::Kind::tensor ? 3 : 5, format_pb(item, ""));
+    }
+    return bytes;
+  }
+  out.add_packed_int64(1, tensor.dims.begin(), tensor.dims.end());
+  out.add_int32(2, onnx_number(tensor.dtype));
+  for (const std::string& text : tensor.strings) out.add_bytes(6, text);
+  if (!name.empty()) out.add_string(8, name.data(), name.size());
+  if (tensor.dtype != DType::str) {
+    out.add_bytes(9, reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  }
+  return bytes;
+}
+
+HostTensor::Kind kind_of(const Type& type) {
+  if (!type.is_container()) return HostTensor::Kind::tensor;
+  return type.container.kind == ContainerType::Kind::optional ? HostTensor::Kind::optional
+                                                              : HostTensor::Kind::sequence;
+}
+
+std::string type_text(const HostTensor& tensor) {
+  switch (tensor.kind) {
+    case HostTensor::Kind::tensor:
+      return concat(tensor.dtype, "[", join(tensor.dims, ", "), "]");
+    case HostTensor::Kind::sequence:
+      return concat("sequence of ", tensor.dtype);
+    case HostTensor::Kind::optional:
+      return concat("optional ", tensor.holds_sequences ? "sequence of " : "", tensor.dtype);
+  }
+  INGOT_UNREACHABLE();
+}
+
+Result<HostTensor> read_tensor_file(std::string_view text, HostTensor::Kind kind) {
   // What stands behind the suffix belongs to the reader.
   for (const std::string_view suffix : {".npy", ".pb", ".bin", ".png", ".jpg", ".jpeg"}) {
     const size_t at = text.rfind(suffix);
@@ -83,7 +171,7 @@ Result<HostTensor> read_tensor_file(std::string_view text) {
       return invalid_argument(path.string(), ": expected nothing behind the name, got '", rest,
                               "'");
     }
-    return suffix == ".npy" ? read_npy(path) : read_pb(path);
+    return suffix == ".npy" ? read_npy(path) : read_pb(path, kind);
   }
   return invalid_argument("'", text,
                           "': expected a .npy, .pb, .bin:DTYPE[DIMS], .png or .jpg file");
@@ -104,10 +192,46 @@ HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random)
 }
 
 Result<Tensor> to_tensor(const HostTensor& tensor) {
+  if (tensor.kind != HostTensor::Kind::tensor) {
+    std::vector<Tensor> items;
+    for (const HostTensor& item : tensor.items) {
+      TRY(items.emplace_back(), to_tensor(item));
+    }
+    return Tensor::container(std::move(items));
+  }
+  if (tensor.dtype == DType::str) return Tensor::of_strings(tensor.dims, tensor.strings);
   return Tensor::from_bytes(tensor.dtype, tensor.dims, tensor.bytes);
 }
 
+HostTensor from_tensor(const Tensor& tensor, const Type& type) {
+  HostTensor result;
+  result.kind = kind_of(type);
+  if (!type.is_container()) {
+    result.dtype = tensor.dtype();
+    result.dims = tensor.dims();
+    if (tensor.dtype() == DType::str) {
+      result.strings = tensor.strings();
+    } else {
+      result.bytes = tensor.to_bytes();
+    }
+    return result;
+  }
+  const Type& element = *type.container.element;
+  result.holds_sequences = element.is_container();
+  result.dtype = (element.is_container() ? *element.container.element : element).tensor.dtype;
+  for (const Tensor& item : tensor.items()) result.items.push_back(from_tensor(item, element));
+  return result;
+}
+
 Json values_json(const HostTensor& tensor) {
+  if (tensor.kind == HostTensor::Kind::optional) {
+    return tensor.items.empty() ? Json(nullptr) : values_json(tensor.items[0]);
+  }
+  if (tensor.kind == HostTensor::Kind::sequence) {
+    Json list = Json::array();
+    for (const HostTensor& item : tensor.items) list.push_back(values_json(item));
+    return list;
+  }
   auto values = to_tensor(tensor);
   if (!values) return nullptr;
   int64_t next = 0;

@@ -13,18 +13,25 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "ir/tensor.h"
+#include "ir/type.h"
 
 namespace ingot::cli {
 
-/// A row-major tensor that owns its bytes (storage bytes, little-endian).
+/// A row-major tensor that owns its bytes (storage bytes, little-endian), or a sequence or optional
+/// of some.
 struct HostTensor {
-  DType dtype = DType::f32;
+  enum class Kind : uint8_t { tensor, sequence, optional };
+  DType dtype = DType::f32;  // of a container: of the tensors in it
   std::vector<int64_t> dims;
   std::vector<std::byte> bytes;
+  std::vector<std::string> strings = {};  // instead of bytes
+  Kind kind = Kind::tensor;
+  std::vector<HostTensor> items = {};  // of a container
+  bool holds_sequences = false;        // an optional
 };
 
-/// NumPy's format, versions 1 to 3, C or Fortran order. Types: those NumPy knows; for f16 too.
-/// Errors: io, invalid_model for a damaged file, unsupported for other types.
+/// NumPy's format, versions 1 to 3, C or Fortran order. Types: those NumPy knows, f16 and strings
+/// too. Errors: io, invalid_model for a damaged file, unsupported for other types.
 Result<HostTensor> read_npy(const std::filesystem::path& path);
 Result<HostTensor> parse_npy(std::string_view bytes, std::string_view name);
 /// Types that NumPy lacks (bf16, f8, ...) are written as unsigned integers of their width, those
@@ -33,8 +40,14 @@ std::string format_npy(const HostTensor& tensor);
 /// Arrays of an .npz by name.
 Result<std::map<std::string, HostTensor>> read_npz(const std::filesystem::path& path);
 
-/// An ONNX TensorProto.
-Result<HostTensor> read_pb(const std::filesystem::path& path);
+/// An ONNX TensorProto, SequenceProto or OptionalProto, which do not say themselves what they are.
+Result<HostTensor> read_pb(const std::filesystem::path& path,
+                           HostTensor::Kind kind = HostTensor::Kind::tensor);
+/// The same as bytes.
+std::string format_pb(const HostTensor& tensor, std::string_view name);
+HostTensor::Kind kind_of(const Type& type);
+/// "f32[2, 3]", "sequence of f32".
+std::string type_text(const HostTensor& tensor);
 
 /// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb
 /// (default), bgr or gray; size=HxW (must match: nothing is resized); scale=S (a number or A/B),
@@ -45,16 +58,19 @@ Result<HostTensor> read_picture(const std::filesystem::path& path, std::string_v
 
 /// "FILE" by its suffix, with what stands behind the file's name: FILE.bin:f32[2,3],
 /// FILE.png:nchw,gray,scale=1/255. Errors: as above; invalid_argument for an unknown suffix.
-Result<HostTensor> read_tensor_file(std::string_view text);
+Result<HostTensor> read_tensor_file(std::string_view text,
+                                    HostTensor::Kind kind = HostTensor::Kind::tensor);
 
 /// Values of a kind: reals from a bell curve, integers and booleans from 0..1. Unfinished if the
 /// program was interrupted.
 HostTensor random_tensor(DType dtype, std::vector<int64_t> dims, Random& random);
 
-/// The interpreter's form. Errors: invalid_argument.
+/// The interpreter's form, and from it. Errors: invalid_argument.
+HostTensor from_tensor(const Tensor& tensor, const Type& type);
 Result<Tensor> to_tensor(const HostTensor& tensor);
 
-/// Nested lists of numbers; NaN and infinities as strings.
+/// Nested lists of numbers, NaN and infinities as strings; or of strings. An optional is its item
+/// or null.
 Json values_json(const HostTensor& tensor);
 
 }  // namespace ingot::cli

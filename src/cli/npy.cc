@@ -2,10 +2,13 @@
 // Source: NEP 1, "A Simple File Format for NumPy Arrays".
 #include <zip.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/file.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "cli/host_tensor.h"
 
@@ -48,9 +51,8 @@ Result<std::vector<int64_t>> parse_shape(std::string_view text) {
   return dims;
 }
 
-/// Fortran order to C order.
-void transpose(HostTensor& tensor) {
-  const size_t width = static_cast<size_t>(bits(tensor.dtype) / 8);
+/// Fortran order to C order, of elements of so many bytes.
+void transpose(HostTensor& tensor, size_t width) {
   std::vector<int64_t> strides(tensor.dims.size(), 1);
   for (size_t k = 1; k < strides.size(); ++k) strides[k] = strides[k - 1] * tensor.dims[k - 1];
   std::vector<std::byte> result(tensor.bytes.size());
@@ -61,6 +63,52 @@ void transpose(HostTensor& tensor) {
                 tensor.bytes.data() + static_cast<size_t>(from) * width, width);
   });
   tensor.bytes = std::move(result);
+}
+
+/// What an array's elements are.
+struct Element {
+  DType dtype;
+  uint64_t bytes;
+  bool in_utf32 = false;  // strings, as are others of bytes
+};
+
+Result<Element> element_of(std::string_view descr) {
+  const size_t end = descr.find('\'', 1);
+  const std::string_view name = descr.substr(0, end).substr(descr.starts_with('\'') ? 1 : 0);
+  for (const TypeName& row : kTypes) {
+    if (name == row.name) return Element{row.dtype, static_cast<uint64_t>(bits(row.dtype) / 8)};
+  }
+  const bool in_utf32 = name.starts_with("<U");
+  const auto length = parse_int(name.substr(std::min<size_t>(name.size(), 2)));
+  if ((!in_utf32 && !name.starts_with("|S")) || !length || *length < 1 || *length > INT32_MAX) {
+    return unsupported("arrays of type ", name.substr(0, 8));
+  }
+  return Element{DType::str, static_cast<uint64_t>(*length) * (in_utf32 ? 4 : 1), in_utf32};
+}
+
+/// The bytes as strings, each without the zeros at its end.
+Status make_strings(HostTensor& tensor, const Element& element) {
+  const std::vector<std::byte> bytes = std::exchange(tensor.bytes, {});
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto count = static_cast<size_t>(count_of(tensor.dims));
+  for (size_t k = 0; k < count; ++k) {
+    const std::string_view held = all.substr(k * element.bytes, element.bytes);
+    std::string& text = tensor.strings.emplace_back();
+    if (!element.in_utf32) {
+      text = held.substr(0, held.find_last_not_of('\0') + 1);
+      continue;
+    }
+    size_t zeros = 0;
+    for (size_t at = 0; at < held.size(); at += 4) {
+      uint32_t rune = 0;
+      std::memcpy(&rune, held.data() + at, 4);
+      if (rune > 0x10FFFF) return invalid_model("a string has a character ", rune);
+      zeros = rune == 0 ? zeros + 1 : 0;
+      append_rune(rune, text);
+    }
+    text.resize(text.size() - zeros);
+  }
+  return ok();
 }
 
 Result<HostTensor> parse(std::string_view bytes) {
@@ -81,13 +129,9 @@ Result<HostTensor> parse(std::string_view bytes) {
   TRY(const std::string_view shape, entry(header, "shape"));
   HostTensor tensor;
   TRY(tensor.dims, parse_shape(shape));
-  const TypeName* type = nullptr;
-  for (const TypeName& row : kTypes) {
-    if (descr.size() > 4 && descr.substr(1, 3) == row.name) type = &row;
-  }
-  if (type == nullptr) return unsupported("arrays of type ", descr.substr(0, 8));
-  tensor.dtype = type->dtype;
-  uint64_t size = static_cast<uint64_t>(bits(type->dtype) / 8);
+  TRY(const Element element, element_of(descr));
+  tensor.dtype = element.dtype;
+  uint64_t size = element.bytes;
   for (int64_t dim : tensor.dims) {
     if (__builtin_mul_overflow(size, static_cast<uint64_t>(dim), &size)) {
       return invalid_model("its shape is too large");
@@ -99,7 +143,8 @@ Result<HostTensor> parse(std::string_view bytes) {
   }
   const auto* begin = reinterpret_cast<const std::byte*>(data.data());
   tensor.bytes.assign(begin, begin + data.size());
-  if (order.starts_with("True")) transpose(tensor);
+  if (order.starts_with("True")) transpose(tensor, element.bytes);
+  if (element.dtype == DType::str) TRY_STATUS(make_strings(tensor, element));
   return tensor;
 }
 

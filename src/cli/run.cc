@@ -33,8 +33,15 @@ std::string file_name(std::string_view output) {
   return name.empty() ? std::string("%") : name;
 }
 
-std::filesystem::path output_file(const Options& options, std::string_view output) {
-  return std::filesystem::path(options.output_directory) / (file_name(output) + ".npy");
+/// Whether an output is written as ONNX's messages: NumPy's format has neither strings of any bytes
+/// nor containers.
+bool is_pb(const ingot_value_info& output) {
+  return output.kind != INGOT_KIND_TENSOR || output.dtype == INGOT_STRING;
+}
+
+std::filesystem::path output_file(const Options& options, const ingot_value_info& output) {
+  return std::filesystem::path(options.output_directory) /
+         (file_name(output.name) + (is_pb(output) ? ".pb" : ".npy"));
 }
 
 /// What is going to be written must not be what is read. Errors: invalid_argument.
@@ -42,7 +49,7 @@ Status check_files(const Options& options, const LoadedModel& model) {
   if (!options.profile.empty()) TRY_STATUS(check_json_output(options.profile));
   if (options.output_directory.empty()) return ok();
   for (uint32_t k = 0; k < model.description().output_count; ++k) {
-    const std::string written = output_file(options, model.output(k).name).string();
+    const std::string written = output_file(options, model.output(k)).string();
     for (const std::string& text : options.inputs.inputs) {
       // NAME=FILE, of which the name may hold '=', too.
       for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
@@ -121,10 +128,16 @@ Result<int> run(const Options& options) {
     const std::string name = model.output(k).name;
     Json entry = {
         {"name", name}, {"dtype", std::string(to_text(tensor.dtype))}, {"shape", tensor.dims}};
-    text += concat(name, ": ", tensor.dtype, "[", join(tensor.dims, ", "), "]");
+    if (tensor.kind != HostTensor::Kind::tensor) {
+      const bool is_sequence = tensor.kind == HostTensor::Kind::sequence;
+      entry["kind"] = is_sequence ? "sequence" : "optional";
+      entry["items"] = tensor.items.size();
+    }
+    text += concat(name, ": ", type_text(tensor));
     if (!options.output_directory.empty()) {
-      const std::filesystem::path path = output_file(options, name);
-      TRY_STATUS(write_atomically(path, format_npy(tensor)));
+      const std::filesystem::path path = output_file(options, model.output(k));
+      TRY_STATUS(write_atomically(
+          path, is_pb(model.output(k)) ? format_pb(tensor, name) : format_npy(tensor)));
       entry["file"] = path.string();
       text += concat(" in ", path.string());
     } else if (options.print || options.json) {
@@ -150,7 +163,8 @@ Run setup_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "a compiled model, or an .onnx file")->required();
   options->inputs.add_to(app);
-  app.add_option("--output-dir", options->output_directory, "folder for the outputs as .npy");
+  app.add_option("--output-dir", options->output_directory,
+                 "folder for the outputs as .npy; strings, sequences and optionals as ONNX .pb");
   app.add_option("--output", options->extra_outputs,
                  "an inner value of the .onnx file as one more output; may be repeated")
       ->allow_extra_args(false);

@@ -44,6 +44,14 @@ Tolerance tolerance_for(DType dtype, const Options& options) {
 
 /// As it would be stored.
 Result<Tensor> rounded(const Tensor& tensor) {
+  if (tensor.is_container()) {
+    std::vector<Tensor> items;
+    for (const Tensor& item : tensor.items()) {
+      TRY(items.emplace_back(), rounded(item));
+    }
+    return Tensor::container(std::move(items));
+  }
+  if (tensor.dtype() == DType::str) return tensor;
   return Tensor::from_bytes(tensor.dtype(), tensor.dims(), tensor.to_bytes());
 }
 

@@ -179,9 +179,11 @@ class Compilation {
   }
 
   static Status check_dtype(const Graph& graph, ValueId value) {
-    if (!graph.type(value).is_tensor()) return ok();
-    const DType dtype = graph.tensor(value).dtype;
-    if (dtype == DType::b8 || is_int(dtype) || is_float(dtype)) return ok();
+    const Type* type = &graph.type(value);
+    while (type->is_container()) type = type->container.element.get();
+    if (!type->is_tensor()) return ok();
+    const DType dtype = type->tensor.dtype;
+    if (dtype == DType::str || dtype == DType::b8 || is_int(dtype) || is_float(dtype)) return ok();
     return unsupported("value '", graph.value(value).name, "': cpu code for elements of type ",
                        dtype, " is not there yet");
   }

@@ -84,7 +84,7 @@ class Planner {
     for (size_t k = 0; k < graph().inputs().size(); ++k) {
       const GraphInput& input = graph().inputs()[k];
       const Type& type = graph().type(input.value);
-      if (!type.is_tensor()) {
+      if (type.is_state()) {
         add_state(k, input.value, type.state);
         continue;
       }
@@ -202,7 +202,13 @@ class Planner {
 
   void add_node(NodeId id) {
     const Node& node = graph().node(id);
-    if (const ConstantData* data = graph().constant(node.outputs[0])) {
+    const ConstantData* data = graph().constant(node.outputs[0]);
+    if (data != nullptr && data->dtype == DType::str) {
+      static constexpr RoutineInfo kStringConstant = {"ingot_string_constant"};
+      add_routine(id, kStringConstant);
+      return;
+    }
+    if (data != nullptr) {
       add_constant(node.outputs[0], *data);
       return;
     }
@@ -213,7 +219,7 @@ class Planner {
     const auto* fusion = node.op.as<ops::Fusion>();
     if (fusion == nullptr) {
       CHECK(node.op.def().routine != nullptr, "legalize let ", node.op.name(), " through");
-      add_routine(id);
+      add_routine(id, *node.op.def().routine);
       return;
     }
     if (is_view(*fusion->body) && !graph().is_graph_output(node.outputs[0]) &&
@@ -243,10 +249,10 @@ class Planner {
     number_[id] = {add_value(std::move(value))};
   }
 
-  void add_routine(NodeId id) {
+  void add_routine(NodeId id, const RoutineInfo& routine) {
     const Node& node = graph().node(id);
     PlannedStep step;
-    step.routine = node.op.def().routine;
+    step.routine = &routine;
     step.node = id;
     step.provenance = node.provenance;
     for (ValueId input : node.inputs) {
@@ -304,7 +310,7 @@ class Planner {
     }
     const std::optional<uint32_t> overwritten = operand_to_overwrite(id);
     for (ValueId output : node.outputs) {
-      if (graph().type(output).is_tensor()) {
+      if (!graph().type(output).is_state()) {
         const uint32_t result = add_result(output);
         step.operands.push_back(result);
         if (overwritten) {
@@ -373,7 +379,7 @@ class Planner {
     const auto last = static_cast<uint32_t>(std::max<size_t>(plan_.steps.size(), 1) - 1);
     for (size_t k = 0; k < graph().outputs().size(); ++k) {
       const GraphOutput& output = graph().outputs()[k];
-      if (!graph().type(output.value).is_tensor()) {
+      if (graph().type(output.value).is_state()) {
         plan_.states[state_of_.at(output.value)].output_name = output.name;
         continue;
       }

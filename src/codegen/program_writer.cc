@@ -101,7 +101,7 @@ class ProgramWriter {
       const Node& node = plan.graph.node(step.node);
       for (const auto* values : {&node.inputs, &node.outputs}) {
         for (ValueId value : *values) {
-          if (value.valid() && plan.graph.type(value).is_tensor()) {
+          if (value.valid() && !plan.graph.type(value).is_state()) {
             add(plan.graph.tensor(value).dims);
           }
         }
@@ -207,6 +207,27 @@ class ProgramWriter {
     out_.line("constexpr const char* ", name, "_dim_text[] = {", join(texts, ", "), "};");
   }
 
+  /// What a port's dtype is called: inside of a program handles are numbers.
+  static int port_dtype(const Type& type, bool is_body) {
+    const Type* tensor = &type;
+    while (!is_body && tensor->is_container()) tensor = tensor->container.element.get();
+    const DType dtype = tensor->tensor.dtype;
+    return info(is_body && dtype == DType::str ? DType::u64 : dtype).onnx;
+  }
+
+  /// The fields of a Port behind its value.
+  static std::string port_kinds(const Type& type, bool is_body) {
+    if (!type.is_container()) {
+      return type.tensor.dtype == DType::str ? ", 0, 0, Handles::strings" : "";
+    }
+    if (is_body) return ", 0, 0, Handles::containers";
+    const auto number = [](const Type& of) {  // ingot_kind
+      return !of.is_container() ? 0 : of.container.kind == ContainerType::Kind::sequence ? 2 : 3;
+    };
+    return concat(", ", number(type), ", ", number(*type.container.element),
+                  ", Handles::containers");
+  }
+
   void write_ports(const ProgramPlan& plan, std::string_view name) {
     output_exprs_.clear();
     const auto rows = [&](std::string_view what, const std::vector<size_t>& numbers,
@@ -225,10 +246,11 @@ class ProgramWriter {
               const auto& [label, value] = port_of(numbers[k]);
               const TensorType& type = plan.graph.tensor(value);
               const std::string dims = concat(name, "_", what, k);
-              out_.line("{", quote(label), ", ", info(type.dtype).onnx, ", ", type.rank(), ", ",
+              out_.line("{", quote(label), ", ", port_dtype(plan.graph.type(value), plan.is_body),
+                        ", ", type.rank(), ", ",
                         type.rank() == 0 ? std::string("nullptr, nullptr")
                                          : concat(dims, "_dims, ", dims, "_dim_text"),
-                        ", ", values[k], "},");
+                        ", ", values[k], port_kinds(plan.graph.type(value), plan.is_body), "},");
             }
           },
           ";");

@@ -92,7 +92,7 @@ class NodeLowering final : public Lowering {
 
 Region::Region(const Graph& body) : body_(body) {
   const auto add = [&](std::string name, DType dtype, Expr elements, bool written) {
-    buffers_.push_back({std::move(name), dtype, written, elements});
+    buffers_.push_back({std::move(name), buffer_dtype(dtype), written, elements});
     return static_cast<uint32_t>(buffers_.size() - 1);
   };
   for (const GraphInput& input : body.inputs()) {
@@ -148,7 +148,7 @@ Expr Region::offset(const TensorType& type, std::span<const Expr> index, ExprPoo
 Expr Region::load_input(size_t input, std::span<const Expr> index) {
   const TensorType& type = body_.tensor(body_.inputs()[input].value);
   const Expr at = offset(type, index, pool());
-  const DType dtype = type.dtype;
+  const DType dtype = buffer_dtype(type.dtype);
   if (!predicate_) return cast(pool().load(input_buffer(input), dtype, at), compute_dtype(dtype));
   const Expr zero = is_float(dtype) ? pool().real(0, dtype) : pool().integer(0, dtype);
   return cast(pool().load(input_buffer(input), dtype, at, predicate_, zero), compute_dtype(dtype));
@@ -188,7 +188,7 @@ Expr Region::element_if(Expr condition, ValueId value, std::span<const Expr> ind
 
 Expr Region::stored(size_t number, std::span<const Expr> index) {
   const ValueId value = body_.outputs()[number].value;
-  return cast(element(value, index), body_.tensor(value).dtype);
+  return cast(element(value, index), buffer_dtype(body_.tensor(value).dtype));
 }
 
 Scatter Region::scatter(NodeId node, std::span<const Expr> index) {

@@ -32,8 +32,17 @@ class StepWriter {
   }
 
   /// An op's attributes as a routine gets them (artifact/routines.h).
-  static Exprs routine_attributes(ExprPool& pool, const OpRef& op) {
+  struct RoutineAttributes {
     Exprs numbers;
+    std::vector<std::string> texts;
+  };
+  static RoutineAttributes routine_attributes(ExprPool& pool, const OpRef& op) {
+    RoutineAttributes result;
+    Exprs& numbers = result.numbers;
+    const auto add_texts = [&](const std::vector<std::string>& texts) {
+      numbers.push_back(pool.integer(static_cast<int64_t>(texts.size())));
+      result.texts.insert(result.texts.end(), texts.begin(), texts.end());
+    };
     for (size_t k = 0; k < op.def().fields.size(); ++k) {
       const Attribute value = op.attribute(k);
       if (const auto* flag = std::get_if<bool>(&value)) {
@@ -46,12 +55,62 @@ class StepWriter {
         numbers.push_back(pool.integer(static_cast<int64_t>(*kind)));
       } else if (const auto* dim = std::get_if<Expr>(&value)) {
         numbers.push_back(*dim);
+      } else if (const auto* text = std::get_if<std::string>(&value)) {
+        result.texts.push_back(*text);
+      } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+        add_texts(*texts);
+      } else if (const auto* data = std::get_if<ConstantData>(&value);
+                 data != nullptr && data->dtype == DType::str) {
+        add_texts(data->strings);
       } else {
         CHECK(false, op.name(), ": a routine has no attributes of the kind of ",
               op.def().fields[k]);
       }
     }
-    return numbers;
+    if (op.def().routine_texts != nullptr) {
+      result.texts = op.def().routine_texts(op.data());
+      numbers.push_back(pool.integer(static_cast<int64_t>(result.texts.size())));
+    }
+    return result;
+  }
+
+  void write_texts(const std::vector<std::string>& texts) {
+    out_.block(
+        "static constexpr Text texts[] =",
+        [&] {
+          for (const std::string& text : texts) {
+            out_.line("{", quote(text), ", ", text.size(), "},");
+          }
+        },
+        ";");
+    out_.line("args.texts = texts;");
+  }
+
+  static bool finds_out(const PlannedStep& step, Expr dim) {
+    return dim.kind() == ExprKind::symbol &&
+           std::ranges::find(step.defines, dim.symbol()) != step.defines.end();
+  }
+
+  /// The dims of the outputs, where the step finds some of them out.
+  static Exprs found_dims(const ProgramPlan& plan, const PlannedStep& step) {
+    Exprs dims;
+    if (step.defines.empty()) return dims;
+    for (const ValueId output : plan.graph.node(step.node).outputs) {
+      const Exprs& own = plan.graph.tensor(output).dims;
+      dims.insert(dims.end(), own.begin(), own.end());
+    }
+    return dims;
+  }
+
+  void write_output_dims(const PlannedStep& step, const Exprs& dims) {
+    if (dims.empty()) return;
+    std::vector<std::string> rows;
+    for (const Expr& dim : dims) {
+      rows.push_back(finds_out(step, dim) ? concat("{", dim.symbol().value, ", 0}")
+                                          : concat("{kKnownDim, ", text(dim), "}"));
+    }
+    out_.line("const RoutineDim output_dims[] = {", join(rows, ", "), "};");
+    out_.line("args.output_dims = output_dims;");
   }
 
   void write_routines(const ProgramPlan& plan, std::string_view name) {
@@ -72,8 +131,11 @@ class StepWriter {
           const Exprs& dims = plan.graph.tensor(input).dims;
           all.insert(all.end(), dims.begin(), dims.end());
         }
-        const Exprs numbers = routine_attributes(plan.graph.pool(), node.op);
+        const auto [numbers, texts] = routine_attributes(plan.graph.pool(), node.op);
         all.insert(all.end(), numbers.begin(), numbers.end());
+        const Exprs output_dims = found_dims(plan, step);
+        std::ranges::copy_if(output_dims, std::back_inserter(all),
+                             [&](Expr dim) { return !finds_out(step, dim); });
         declare_dims(all);
         std::vector<std::string> rows;
         for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -84,11 +146,14 @@ class StepWriter {
           out_.line("const i64 dims", i, "[] = {", join(dims, ", "), "};");
           rows.push_back(concat("{", info(type.dtype).onnx, ", ", type.rank(), ", dims", i, "}"));
         }
+        if (rows.empty()) rows.push_back("{}");
         out_.line("const RoutineTensor inputs[] = {", join(rows, ", "), "};");
+        write_output_dims(step, output_dims);
+        if (!texts.empty()) write_texts(texts);
         if (!numbers.empty()) {
-          std::vector<std::string> texts;
-          for (const Expr& number : numbers) texts.push_back(text(number));
-          out_.line("const i64 attributes[] = {", join(texts, ", "), "};");
+          std::vector<std::string> values;
+          for (const Expr& number : numbers) values.push_back(text(number));
+          out_.line("const i64 attributes[] = {", join(values, ", "), "};");
           out_.line("args.attributes = attributes;");
         }
         out_.line("return ", step.routine->symbol, "(args, inputs);");

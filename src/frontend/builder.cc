@@ -105,6 +105,15 @@ Result<ValueId> Builder::map(DType dtype, ValueIds xs, const MapFn& fn) {
   return add("pointwise", {{"value", value}, {"dtype", dtype}}, std::move(xs));
 }
 
+Result<ValueId> Builder::choose(ValueId condition, ValueId x, ValueId y) {
+  const DType held = dtype(x);
+  if (is_complex(held)) return unsupported("a choice among ", held, " values");
+  const DType compute = compute_dtype(held);
+  const Expr value =
+      select(pool().param(0, DType::b8), pool().param(1, compute), pool().param(2, compute));
+  return add("pointwise", {{"value", value}, {"dtype", held}}, {condition, x, y});
+}
+
 Result<ValueId> Builder::map1(ValueId x, const std::function<Expr(Expr)>& fn) {
   return map(dtype(x), {x}, [&](std::span<const Expr> p) { return fn(p[0]); });
 }
@@ -119,13 +128,26 @@ Result<ValueId> Builder::map2(ValueId x, ValueId y, const std::function<Expr(Exp
 Result<ValueId> Builder::cast(ValueId x, DType to) {
   const DType from = dtype(x);
   if (from == to) return x;
-  if (from == DType::str || to == DType::str || is_complex(from) || is_complex(to)) {
-    return unsupported("a cast from ", from, " to ", to);
-  }
+  if (is_complex(from) || is_complex(to)) return unsupported("a cast from ", from, " to ", to);
+  if (from == DType::str || to == DType::str) return cast_text(x, to);
   return map(to, {x}, [&](std::span<const Expr> p) {
     if (to == DType::b8) return binary(ExprKind::ne, p[0], number(from, 0));
     return ingot::cast(p[0], compute_dtype(to));
   });
+}
+
+/// Texts are read and written as the widest numbers.
+Result<ValueId> Builder::cast_text(ValueId x, DType to) {
+  const DType number = to == DType::str ? dtype(x) : to;
+  const DType wide = number == DType::f64 || number == DType::u64 ? number
+                     : is_float(number)                           ? DType::f32
+                                                                  : DType::i64;
+  if (to == DType::str) {
+    TRY(const ValueId widened, cast(x, wide));
+    return add("number_to_string", {}, {widened});
+  }
+  TRY(const ValueId read, add("string_to_number", {{"dtype", wide}}, {x}));
+  return cast(read, to);
 }
 
 Result<ValueId> Builder::scalar_of(Expr value, DType to) {

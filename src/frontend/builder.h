@@ -57,9 +57,12 @@ class Builder {
   /// y of `dtype` from the operands, broadcast as NumPy does. Errors: unsupported for strings and
   /// complex numbers; invalid_model if `fn` joins operands of types that do not fit.
   Result<ValueId> map(DType dtype, ValueIds xs, const MapFn& fn);
+  /// condition ? x : y, elementwise; x and y may be strings.
+  Result<ValueId> choose(ValueId condition, ValueId x, ValueId y);
   Result<ValueId> map1(ValueId x, const std::function<Expr(Expr)>& fn);
   Result<ValueId> map2(ValueId x, ValueId y, const std::function<Expr(Expr, Expr)>& fn);
-  /// x itself if it has that dtype. To b8: whether it is not 0.
+  /// x itself if it has that dtype. To b8: whether it is not 0. Strings are read as numbers, and
+  /// numbers written as strings.
   Result<ValueId> cast(ValueId x, DType dtype);
   /// One number for every element, from dims: `value` is an i64 expression over symbols.
   Result<ValueId> scalar_of(Expr value, DType dtype);
@@ -89,6 +92,7 @@ class Builder {
   static std::vector<int64_t> all_axes(int64_t rank);
 
  private:
+  Result<ValueId> cast_text(ValueId x, DType to);
   /// Whether x has the axis; remembers the error if not.
   bool has_axis(ValueId x, int64_t axis) const;
 

@@ -223,7 +223,7 @@ class SymbolicContents {
 std::vector<ValueId> expand_into(Graph& graph, const OpRef& op, std::span<const ValueId> inputs,
                                  const std::vector<std::string>& provenance = {});
 
-/// Tensors that stand for a value of this type: 1 for a tensor, the planes of a state. 0: none can.
+/// Tensors that stand for a value of this type: 1 for a tensor or container, the planes of a state.
 size_t plane_count(const Type& type);
 
 /// Runs a graph with the reference functions, fp64.

@@ -173,8 +173,7 @@ TEST(GraphText, RoundTripsEverything) {
   body->name = "body";
   const ValueId inner = body->add_input("i", f32({n}));
   body->set_outputs({{"o", body->must_add(Twice{}, {inner})}});
-  Tensor texts(DType::str, {2});
-  texts.strings() = {"a\"b", ""};
+  const Tensor texts = Tensor::of_strings({2}, std::vector<std::string>{"a\"b", ""});
   const auto add = [&](Everything op) { return g.must_add(std::move(op), {}, {"p", "q\n"}); };
   std::vector<GraphOutput> outputs;
   const auto output = [&](ValueId id) { outputs.push_back({"y", id}); };

@@ -34,10 +34,19 @@ class GraphExpansion : public Expansion {
   const std::vector<std::string>& provenance_;
 };
 
+/// Whether a tensor is a container where one is wanted, with items as its type says.
+bool is_kind(const Type& type, const Tensor& tensor) {
+  if (!type.is_container()) return !tensor.is_container();
+  return tensor.is_container() && !type.is_nothing() &&
+         std::ranges::all_of(tensor.items(), [&](const Tensor& item) {
+           const Type& element = *type.container.element;
+           return is_kind(element, item) && item.dtype() == element.tensor.dtype;
+         });
+}
+
 /// Dims and dtype of each plane of a type.
 std::vector<TensorType> planes_of(const Type& type) {
-  if (type.is_tensor()) return {type.tensor};
-  if (type.kind != Type::Kind::state) return {};
+  if (!type.is_state()) return {type.tensor};
   const StateType& state = type.state;
   TensorType data{state.dtype, {state.batch, state.capacity}};
   const TensorType lengths{DType::i64, {state.batch}};
@@ -156,7 +165,11 @@ class Run {
       bind_length(input.value);
     }
     for (const GraphInput& input : graph_.inputs()) {
-      const auto types = planes_of(graph_.type(input.value));
+      const Type& type = graph_.type(input.value);
+      const auto types = planes_of(type);
+      if (!type.is_state() && !is_kind(type, planes_[input.value.value][0])) {
+        return invalid_argument("input '", input.name, "': expected ", type, ", got other items");
+      }
       for (size_t k = 0; k < types.size(); ++k) {
         const auto problem = find_mismatch(types[k], planes_[input.value.value][k]);
         if (!problem.empty()) return invalid_argument("input '", input.name, "': ", problem);
@@ -309,13 +322,12 @@ class Run {
     std::vector<TensorType> types;
     for (const ValueId output : node.outputs) {
       const auto planes = planes_of(graph_.type(output));
-      if (planes.empty()) return unsupported(label, ": no reference for ", graph_.type(output));
       for (const TensorType& plane : planes) {
         if (graph_.type(output).is_tensor()) TRY_STATUS(add_note(check_dims(node, plane), label));
         types.push_back(plane);
       }
       std::vector<int64_t> dims;
-      if (graph_.type(output).is_tensor()) {
+      if (!graph_.type(output).is_state()) {
         for (const Expr dim : planes[0].dims) dims.push_back(value_of(dim).value_or(kUnknown));
       }
       ctx.out_dims.push_back(std::move(dims));
@@ -409,11 +421,10 @@ std::vector<ValueId> expand_into(Graph& graph, const OpRef& op, std::span<const 
 size_t plane_count(const Type& type) {
   switch (type.kind) {
     case Type::Kind::tensor:
+    case Type::Kind::container:
       return 1;
     case Type::Kind::state:
       return type.state.layout == StateLayout::paged ? 3 : 2;
-    case Type::Kind::container:
-      return 0;
   }
   INGOT_UNREACHABLE();
 }

@@ -129,9 +129,7 @@ Result<Tensor> to_tensor(const ConstantData& data) {
   if (count_of(data.dims) != static_cast<int64_t>(data.strings.size())) {
     return invalid_argument("constant str", data.dims, ": got ", data.strings.size(), " strings");
   }
-  Tensor tensor(DType::str, data.dims);
-  tensor.strings() = data.strings;
-  return tensor;
+  return Tensor::of_strings(data.dims, data.strings);
 }
 
 ConstantData to_constant(const Tensor& tensor) {

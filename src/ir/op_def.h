@@ -17,6 +17,7 @@
 //     Scatter lower_scatter(Lowering& k, std::span<const Expr> index) const;      //
 //     std::vector<ValueId> expand(Expansion& g, std::span<const ValueId> in) const;  //
 //     static constexpr RoutineInfo kRoutine = {...};                              //
+//     std::vector<std::string> routine_texts() const;   // with kRoutine: what else it is handed
 //     static Sample<Softmax> sample(Random& rng);                    // required
 //   };
 //
@@ -255,6 +256,7 @@ struct OpDef {
   Exprs (*scatter_domain)(Data, std::span<const Type>) = nullptr;  // with lower_scatter
   std::vector<ValueId> (*expand)(Data, Expansion&, std::span<const ValueId>) = nullptr;
   const RoutineInfo* routine = nullptr;
+  std::vector<std::string> (*routine_texts)(Data) = nullptr;  // or null: attributes that are texts
   struct AnySample;
   AnySample (*sample)(Random&, ExprPool&) = nullptr;
 };
@@ -471,6 +473,9 @@ OpDef make_def() {
     };
   }
   if constexpr (requires { T::kRoutine; }) def.routine = &T::kRoutine;
+  if constexpr (requires(const T& op) { op.routine_texts(); }) {
+    def.routine_texts = [](const void* op) { return static_cast<const T*>(op)->routine_texts(); };
+  }
   def.sample = [](Random& rng, ExprPool& pool) {
     Sample<T> s = [&] {
       if constexpr (requires { T::sample(rng, pool); }) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/interned.h"
 
 namespace ingot {
 namespace {
@@ -68,9 +69,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> dims)
     : dtype_(dtype), dims_(std::move(dims)), size_(count_of(dims_)) {
   for (const int64_t dim : dims_) CHECK(dim >= 0, "tensor: expected dims >= 0, got ", dims_);
   const size_t size = static_cast<size_t>(size_);
-  if (dtype == DType::str) {
-    strings_.resize(size);
-  } else if (is_float(dtype)) {
+  if (is_float(dtype)) {
     reals_.resize(size);
   } else {
     CHECK(!is_complex(dtype), "tensor: complex numbers have no reference");
@@ -88,6 +87,34 @@ Tensor Tensor::of_ints(std::vector<int64_t> values) {
   Tensor tensor(DType::i64, {static_cast<int64_t>(values.size())});
   tensor.ints_ = std::move(values);
   return tensor;
+}
+
+Tensor Tensor::of_strings(std::vector<int64_t> dims, std::span<const std::string> texts) {
+  Tensor tensor(DType::str, std::move(dims));
+  CHECK(texts.size() == static_cast<size_t>(tensor.size_), "tensor: expected ", tensor.size_,
+        " strings, got ", texts.size());
+  for (size_t k = 0; k < texts.size(); ++k) tensor.ints_[k] = intern(texts[k]);
+  return tensor;
+}
+
+Tensor Tensor::container(std::vector<Tensor> items) {
+  Tensor tensor(DType::u64, {});
+  tensor.items_ = std::make_shared<const std::vector<Tensor>>(std::move(items));
+  return tensor;
+}
+
+const std::string& Tensor::string(int64_t k) const {
+  return interned(ints_[static_cast<size_t>(k)]);
+}
+
+void Tensor::set_string(int64_t k, std::string_view text) {
+  ints_[static_cast<size_t>(k)] = intern(text);
+}
+
+std::vector<std::string> Tensor::strings() const {
+  std::vector<std::string> texts;
+  for (int64_t k = 0; k < size_; ++k) texts.push_back(string(k));
+  return texts;
 }
 
 double Tensor::real(int64_t k) const {
@@ -130,9 +157,7 @@ void Tensor::set_integer(int64_t k, int64_t value) {
 void Tensor::copy_element(int64_t k, const Tensor& from, int64_t j) {
   const size_t to_at = static_cast<size_t>(k);
   const size_t from_at = static_cast<size_t>(j);
-  if (dtype_ == DType::str) {
-    strings_[to_at] = from.strings_[from_at];
-  } else if (holds_reals()) {
+  if (holds_reals()) {
     reals_[to_at] = from.reals_[from_at];
   } else {
     ints_[to_at] = from.ints_[from_at];

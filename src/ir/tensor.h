@@ -1,8 +1,10 @@
 // ir/tensor.h: a concrete tensor of the reference interpreter: fp64 for reals, exact integers.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
@@ -12,7 +14,8 @@ namespace ingot {
 
 /// Row-major values with concrete dims. Floating dtypes keep fp64 values (the reference does not
 /// round to the storage type unless an op says so), integers and booleans keep int64 (u64 as its
-/// bits), strings keep bytes.
+/// bits). A string is the number of an interned text, so what moves integers moves strings.
+/// A sequence or optional is a scalar of u64, the type of its handle, that holds its items.
 class Tensor {
  public:
   Tensor() = default;
@@ -20,6 +23,8 @@ class Tensor {
 
   static Tensor scalar(DType dtype, double value);
   static Tensor of_ints(std::vector<int64_t> values);  // i64 [n]
+  static Tensor of_strings(std::vector<int64_t> dims, std::span<const std::string> texts);
+  static Tensor container(std::vector<Tensor> items);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
@@ -32,8 +37,13 @@ class Tensor {
   std::span<const double> reals() const { return reals_; }
   std::span<int64_t> ints() { return ints_; }
   std::span<const int64_t> ints() const { return ints_; }
-  std::vector<std::string>& strings() { return strings_; }
-  const std::vector<std::string>& strings() const { return strings_; }
+  /// Element k of a string tensor, and all of them.
+  const std::string& string(int64_t k) const;
+  void set_string(int64_t k, std::string_view text);
+  std::vector<std::string> strings() const;
+  /// The items of a sequence or optional.
+  bool is_container() const { return items_ != nullptr; }
+  const std::vector<Tensor>& items() const { return *items_; }
 
   /// Element k as a double or an integer, whichever way it is held (reals truncate).
   double real(int64_t k) const;
@@ -58,7 +68,7 @@ class Tensor {
   int64_t size_ = 0;
   std::vector<double> reals_;
   std::vector<int64_t> ints_;
-  std::vector<std::string> strings_;
+  std::shared_ptr<const std::vector<Tensor>> items_;  // of a container
 };
 
 /// Row-major strides in elements.

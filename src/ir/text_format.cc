@@ -548,7 +548,8 @@ class Parser {
 
   Status element(Tensor& tensor, int64_t k) {
     if (tensor.dtype() == DType::str) {
-      TRY(tensor.strings()[static_cast<size_t>(k)], lexer_.string());
+      TRY(const std::string text, lexer_.string());
+      tensor.set_string(k, text);
       return ok();
     }
     const std::string_view word = lexer_.number();

@@ -139,6 +139,19 @@ Result<Type> parse(Lexer& lexer, ExprPool& pool, int depth) {
 
 }  // namespace
 
+Type sequence_type(const Type& element) {
+  ContainerType type;
+  type.element = std::make_shared<const Type>(
+      element.is_tensor() ? Type(TensorType{element.tensor.dtype, {}}) : element);
+  return type;
+}
+
+Type optional_type(const Type& element) {
+  Type type = sequence_type(element);
+  type.container.kind = ContainerType::Kind::optional;
+  return type;
+}
+
 bool operator==(const ContainerType& a, const ContainerType& b) {
   if (a.kind != b.kind || (a.element == nullptr) != (b.element == nullptr)) return false;
   if (a.kind == ContainerType::Kind::map && a.key != b.key) return false;

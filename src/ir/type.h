@@ -43,7 +43,8 @@ struct StateType {
 
 struct Type;
 
-/// A sequence, optional or map. `element` is null for the type of nothing.
+/// A sequence, optional or map. `element` is null for the type of nothing. Tensors in it may be of
+/// any shape: their type has no dims.
 struct ContainerType {
   enum class Kind : uint8_t { sequence, optional, map } kind = Kind::sequence;
   DType key = DType::i64;  // of a map
@@ -54,20 +55,32 @@ struct ContainerType {
 /// Any type of value.
 struct Type {
   enum class Kind : uint8_t { tensor, state, container } kind = Kind::tensor;
-  TensorType tensor;
+  TensorType tensor;  // of a container: its handle, as which it lies in memory
   StateType state;
   ContainerType container;
 
   Type() = default;
-  Type(TensorType t) : kind(Kind::tensor), tensor(std::move(t)) {}           // NOLINT
-  Type(StateType s) : kind(Kind::state), state(std::move(s)) {}              // NOLINT
-  Type(ContainerType c) : kind(Kind::container), container(std::move(c)) {}  // NOLINT
+  Type(TensorType t) : kind(Kind::tensor), tensor(std::move(t)) {}  // NOLINT
+  Type(StateType s) : kind(Kind::state), state(std::move(s)) {}     // NOLINT
+  Type(ContainerType c)                                             // NOLINT
+      : kind(Kind::container), tensor{DType::u64, {}}, container(std::move(c)) {}
 
   bool is_tensor() const { return kind == Kind::tensor; }
+  bool is_state() const { return kind == Kind::state; }
+  bool is_container() const { return kind == Kind::container; }
+  /// Whether this is the type of what an unsupported node gives.
+  bool is_nothing() const;
   friend bool operator==(const Type&, const Type&) = default;
 };
 
+inline bool Type::is_nothing() const {
+  return is_container() && container.element == nullptr;
+}
 using Types = std::vector<Type>;
+
+/// A sequence of, or an optional, `element`; of a tensor only the dtype counts.
+Type sequence_type(const Type& element);
+Type optional_type(const Type& element);
 
 /// "f32[batch, 16, 32, 32]"; parse_type reads it back.
 std::string to_text(const TensorType& type);

@@ -129,6 +129,7 @@ std::string_view name(ReduceKind kind) {
 }
 
 DType compute_dtype(DType storage) {
+  if (storage == DType::str) return DType::i64;
   return is_float(storage) && bits(storage) < 32 ? DType::f32 : storage;
 }
 

@@ -44,9 +44,13 @@ std::string_view name(ExprKind kind);
 int arity(ExprKind kind);
 std::string_view name(ReduceKind kind);
 
-/// The type in which values stored as `storage` are computed: f32 for every narrower float,
-/// otherwise `storage` itself.
+/// The type in which values stored as `storage` are computed: f32 for every narrower float, i64 for
+/// strings, whose handles a kernel can only move, otherwise `storage` itself.
 DType compute_dtype(DType storage);
+/// The type as which a kernel's buffers hold `storage`: i64 for the handles of strings.
+inline DType buffer_dtype(DType storage) {
+  return storage == DType::str ? DType::i64 : storage;
+}
 
 /// A closed interval of integers. The default is everything.
 struct Range {

@@ -16,9 +16,9 @@ struct If {
       "y.. = condition ? then_body(x..) : else_body(x..); only one body runs.\n"
       "C1: condition is one b8.\n"
       "C2: both bodies have as many inputs as there are x, of their types.\n"
-      "C3: both bodies have the same number of outputs, in pairs of one dtype and rank. A dim that "
-      "differs between them, or that a body finds out while it runs, becomes a data-dependent "
-      "symbol.\n"
+      "C3: both bodies have the same number of outputs, in pairs of one dtype and rank, or of one "
+      "type of container. A dim that differs between them, or that a body finds out while it runs, "
+      "becomes a data-dependent symbol.\n"
       "Sources: ONNX If-25.";
   static constexpr std::array kInputs = {Port{"condition", "b8[]"},
                                          Port{"x", "what the bodies read", PortKind::variadic}};

@@ -46,8 +46,13 @@ Result<Types> If::infer(InferContext& ctx) const {
   for (size_t k = 0; k < thens.size(); ++k) {
     const Type& a = then_body->type(thens[k].value);
     const Type& b = else_body->type(elses[k].value);
+    if (a.is_container() && !a.is_nothing() && a == b) {
+      types.push_back(a);
+      continue;
+    }
     if (!a.is_tensor() || !b.is_tensor()) {
-      return unsupported(kName, ": output ", k, ": expected tensors, got ", a, " and ", b);
+      return unsupported(kName, ": output ", k, ": expected one type of both bodies, got ", a,
+                         " and ", b);
     }
     if (a.tensor.dtype != b.tensor.dtype || a.tensor.rank() != b.tensor.rank()) {  // C3
       return unsupported(kName, ": output ", k,

@@ -12,11 +12,12 @@ namespace ingot::ops {
 namespace {
 
 Status expect_tensor_like(std::string_view what, size_t k, const Type& type, const Type& wanted) {
+  if (type.is_container() && !type.is_nothing() && type == wanted) return ok();
   if (type.is_tensor() && wanted.is_tensor() && type.tensor.dtype == wanted.tensor.dtype &&
       type.tensor.rank() == wanted.tensor.rank()) {
     return ok();
   }
-  return unsupported(Loop::kName, ": ", what, " ", k, ": expected a tensor like ", wanted, ", got ",
+  return unsupported(Loop::kName, ": ", what, " ", k, ": expected one like ", wanted, ", got ",
                      type);
 }
 
@@ -59,6 +60,10 @@ Result<Types> Loop::infer(InferContext& ctx) const {
     const Type& inner = body->type(body->inputs()[kHead + k].value);
     const Type& next = body->type(body->outputs()[1 + k].value);
     TRY_STATUS(expect_tensor_like("carried value", k, next, inner));
+    if (inner.is_container()) {
+      types.push_back(inner);
+      continue;
+    }
     Exprs dims;
     for (size_t a = 0; a < inner.tensor.dims.size(); ++a) {
       const Expr before = ctx.tensor(kHead + k).dims[a];

@@ -1,6 +1,7 @@
 // ops/ops_test.cc: the tests that follow from every operator's hooks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -22,8 +23,12 @@ class Op : public testing::TestWithParam<const OpDef*> {
   bool has_dynamic_dims() const {
     return def().name != "constant" && def().name != "unimplemented" && def().name != "iota" &&
            def().name != "random" && def().name != "mersenne_twister" && def().name != "fusion" &&
-           def().name != "if" && def().name != "loop" &&
-           def().name != "read_size";  // no inputs, or inputs that the attributes fix
+           def().name != "if" && def().name != "loop" && def().name != "read_size" &&
+           !takes_containers();  // no inputs, or inputs that the attributes fix
+  }
+  bool takes_containers() const {
+    const auto c = draw_case(def(), 0);
+    return c && std::ranges::any_of(c->input_types(), &Type::is_container);
   }
   void for_each_case(const std::function<void(const OpCase&)>& fn, uint64_t cases = kCases) {
     for (uint64_t seed = 0; seed < cases; ++seed) {

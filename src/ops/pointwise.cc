@@ -44,6 +44,21 @@ Status expect_value(const InferContext& ctx, Expr value) {
   return status;
 }
 
+bool reads_strings(const InferContext& ctx, Expr value) {
+  bool found = false;
+  for_each(value, [&](Expr e) {
+    found |= e.kind() == ExprKind::param && ctx.tensor(e.payload()).dtype == DType::str;
+  });
+  return found;
+}
+
+/// Whether the value is always an element of some string operand: their handles have no arithmetic.
+bool chooses_strings(const InferContext& ctx, Expr value) {
+  if (value.kind() == ExprKind::param) return reads_strings(ctx, value);
+  return value.kind() == ExprKind::select && !reads_strings(ctx, value.operand(0)) &&
+         chooses_strings(ctx, value.operand(1)) && chooses_strings(ctx, value.operand(2));
+}
+
 /// The leaves of a value at one element of y.
 class ElementOperands : public Surroundings {
  public:
@@ -72,16 +87,21 @@ Result<Types> Pointwise::infer(InferContext& ctx) const {
   if (!value) return invalid_argument("pointwise: expected a value, got none");
   std::vector<Exprs> shapes;
   for (size_t k = 0; k < ctx.count(); ++k) {
-    if (!is_computable(ctx.tensor(k).dtype)) {  // C1
-      return invalid_argument("pointwise: expected input ", k, " of numbers or booleans, got ",
-                              ctx.tensor(k).dtype);
+    if (!is_computable(ctx.tensor(k).dtype) && ctx.tensor(k).dtype != DType::str) {  // C1
+      return invalid_argument("pointwise: expected input ", k,
+                              " of numbers, booleans or strings, got ", ctx.tensor(k).dtype);
     }
     shapes.push_back(ctx.tensor(k).dims);
   }
-  if (!is_computable(dtype)) {  // C1
-    return invalid_argument("pointwise: expected a result of numbers or booleans, got ", dtype);
+  if (!is_computable(dtype) && dtype != DType::str) {  // C1
+    return invalid_argument("pointwise: expected a result of numbers, booleans or strings, got ",
+                            dtype);
   }
   TRY_STATUS(expect_value(ctx, value));
+  if (dtype == DType::str ? !chooses_strings(ctx, value) : reads_strings(ctx, value)) {  // C5
+    return invalid_argument("pointwise: expected strings to be chosen from alone, got ",
+                            to_text(value));
+  }
   TRY(Exprs dims, broadcast_dims(ctx, kName, shapes));  // C2
   return one_tensor(kName, dtype, std::move(dims));
 }

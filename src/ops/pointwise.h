@@ -16,10 +16,12 @@ struct Pointwise {
       "Inputs broadcast as in NumPy; pk has the compute type of input k. Without inputs y is a "
       "scalar.\n"
       "Addition, comparison, selection, casts and activations are all this operator.\n"
-      "C1: every input and y are floats, integers or booleans.\n"
+      "C1: every input and y are floats, integers, booleans or strings.\n"
       "C2: the inputs' dims broadcast.\n"
       "C3: value is made of params, constants, symbols and arithmetic.\n"
       "C4: pk has k below the number of inputs and the compute type of input k.\n"
+      "C5: y is strings if value is a choice among string operands, by what are none, and only "
+      "then.\n"
       "Sources: NumPy broadcasting; the operations are defined in kernel/expr.def.";
   static constexpr std::array kInputs = {Port{"x", "operands", PortKind::variadic}};
   static constexpr std::array kOutputs = {Port{"y", "the broadcast shape"}};

@@ -48,10 +48,10 @@ TEST(Pointwise, Infer) {
   EXPECT_EQ(infer_text(add, pool, {"f16[n, 1]", "f32[3]"}), "f32[n, 3]");
   EXPECT_EQ(infer_text(add, pool, {"f32[n]", "f32[m]"}), "f32[n]; n == m");
   EXPECT_EQ(infer_text(Pointwise{pool.real(1), DType::f32}, pool, {}), "f32[]");
-  EXPECT_EQ(infer_text(add, pool, {"str[2]", "f32[2]"}),  // C1
-            "pointwise: expected input 0 of numbers or booleans, got str");
-  EXPECT_EQ(infer_text(Pointwise{p0, DType::str}, pool, {"f32[2]"}),  // C1
-            "pointwise: expected a result of numbers or booleans, got str");
+  EXPECT_EQ(infer_text(add, pool, {"c64[2]", "f32[2]"}),  // C1
+            "pointwise: expected input 0 of numbers, booleans or strings, got c64");
+  EXPECT_EQ(infer_text(Pointwise{p0, DType::c64}, pool, {"f32[2]"}),  // C1
+            "pointwise: expected a result of numbers, booleans or strings, got c64");
   EXPECT_TRUE(infer_text(add, pool, {"f32[2]", "f32[3]"}).starts_with("pointwise: "));  // C2
   const Expr i = pool.fresh_index(pool.integer(9));
   EXPECT_TRUE(infer_text(Pointwise{p0 + cast(i, DType::f32), DType::f32}, pool, {"f32[2]"})  // C3
@@ -60,6 +60,24 @@ TEST(Pointwise, Infer) {
             "pointwise: expected params below p1, got p1");
   EXPECT_EQ(infer_text(add, pool, {"f32[2]", "f64[2]"}),  // C4
             "pointwise: expected p1 of type f64, got f32");
+}
+
+TEST(Pointwise, ChoosesAmongStringsAndNothingElse) {
+  ExprPool pool;
+  const Expr c = pool.param(0, DType::b8), x = pool.param(1, DType::i64),
+             y = pool.param(2, DType::i64);
+  const auto text = [&](Expr value, DType dtype) {
+    return infer_text(Pointwise{value, dtype}, pool, {"b8[n]", "str[]", "str[n]"});
+  };
+  EXPECT_EQ(text(select(c, x, y), DType::str), "str[n]");
+  EXPECT_EQ(text(x, DType::str), "str[n]");
+  for (const auto& [value, dtype] : {std::pair(x + y, DType::str),  // C5
+                                     std::pair(select(less(x, y), x, y), DType::str),
+                                     std::pair(select(c, x, pool.integer(0)), DType::str),
+                                     std::pair(equal(x, y), DType::b8), std::pair(x, DType::i64)}) {
+    EXPECT_EQ(text(value, dtype),
+              "pointwise: expected strings to be chosen from alone, got " + to_text(value));
+  }
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ Result<Types> ScatterRows::infer(InferContext& ctx) const {
   const TensorType& updates = ctx.tensor(2);
   TRY_STATUS(expect_rank_at_least(kName, "x", x, 1));  // C1
   if (combine) TRY_STATUS(expect_number(kName, "x", x.dtype));
-  if (x.dtype == DType::str || bits(x.dtype) < (combine && is_float(x.dtype) ? 16 : 8)) {
+  if (bits(x.dtype) < (combine && is_float(x.dtype) ? 16 : 8)) {
     return invalid_argument(
         "scatter: expected x of whole bytes, and to combine floats of 16 bits "
         "or more, got ",

@@ -19,6 +19,8 @@ bool is_fixed(const Node& node, const Graph& graph) {
   for (const ValueId output : node.outputs) {
     const Type& type = graph.type(output);
     if (!type.is_tensor() || !static_dims(type.tensor)) return false;
+    // What handles refer to lives no longer than a run.
+    if (type.tensor.dtype == DType::str) return false;
   }
   return !node.inputs.empty() || node.op.is<Constant>();
 }

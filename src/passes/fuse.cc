@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "ops/containers.h"
 #include "ops/conv.h"
 #include "ops/fusion.h"
 #include "ops/pointwise.h"
@@ -439,8 +440,12 @@ void separate_outputs(Graph& graph) {
     const Type& type = graph.type(output.value);
     const bool computed =
         graph.value(output.value).producer.valid() && graph.constant(output.value) == nullptr;
-    if (!type.is_tensor() || (computed && seen.insert(output.value).second)) {
+    if (type.is_state() || (computed && seen.insert(output.value).second)) {
       outputs.push_back(output);
+      continue;
+    }
+    if (type.is_container()) {
+      outputs.push_back({output.name, graph.must_add(ops::ContainerCopy{}, {output.value})});
       continue;
     }
     const DType dtype = type.tensor.dtype;

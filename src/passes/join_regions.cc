@@ -41,7 +41,7 @@ class Joiner {
   /// symbol that a run finds out is known only from then on.
   bool has_hidden_order() const {
     const bool has_state = std::ranges::any_of(graph_.inputs(), [&](const GraphInput& input) {
-      return !graph_.type(input.value).is_tensor();
+      return graph_.type(input.value).is_state();
     });
     bool finds_symbols = false;
     for (size_t k = 0; k < graph_.pool().symbol_count(); ++k) {

@@ -16,12 +16,20 @@ std::string name_of(const Node& node) {
 
 /// Why no kernel reads or writes values of a type; empty if some do.
 std::string find_type_problem(const Type& type) {
-  if (type.kind == Type::Kind::container) {
-    return concat("sequences, optionals and maps have no kernels yet, got ", type);
+  if (type.is_nothing()) return "its type is not known";
+  if (type.is_container()) {
+    if (type.container.kind == ContainerType::Kind::map) {
+      return concat("maps have no kernels yet, got ", type);
+    }
+    const Type& element = *type.container.element;
+    if (element.is_tensor() && bits(element.tensor.dtype) < 8) {
+      return concat("containers of elements that share bytes have no kernels yet, got ", type);
+    }
+    return find_type_problem(element);
   }
   const DType dtype = type.is_tensor() ? type.tensor.dtype : type.state.dtype;
-  if (dtype == DType::str || is_complex(dtype)) {
-    return concat("expected numbers or booleans, got ", dtype);
+  if (is_complex(dtype) || (type.is_state() && dtype == DType::str)) {
+    return concat("expected numbers, booleans or strings, got ", dtype);
   }
   return {};
 }

@@ -232,9 +232,68 @@ class Pictures(ProgramTest):
 
 
 class Containers(ProgramTest):
+    def write(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
     def test_strings(self):
-        """Not there yet, and said so."""
-        self.bad(UNSUPPORTED, ["'x'"], "run", self.model(identity([1], 8)), "--random", "1")
+        library = self.compiled(self.model(identity(["n"], onnx.STRING)))
+        path = self.write("x.pb", onnx.strings("any", [3], ["a", "", b"\xff\0b"]))
+        done = self.good("run", library, "--input", f"x={path}", "--json").json
+        self.assertEqual(done["outputs"][0]["values"], ["a", "", "\ufffd\0b"])
+        self.good("run", library, "--input", f"x={path}", "--output-dir", self.folder / "res")
+        # What comes out is what went in, byte for byte, but for its name.
+        self.assertEqual((self.folder / "res" / "yx.pb").read_bytes(),
+                         onnx.field(1, onnx.varint(3)) + onnx.field(2, onnx.STRING)
+                         + onnx.fields(6, ["a", "", b"\xff\0b"]) + onnx.field(8, "yx"))
+        again = self.good("run", library, "--input", f"x={self.folder / 'res' / 'yx.pb'}",
+                          "--json").json
+        self.assertEqual(again, {**done, "latency": again["latency"]})
+        for descr, data in (("|S2", b"a\0\0\0bc"), ("<U2", "a\0\0\0bc".encode("utf-32-le"))):
+            header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (3,), }}\n".encode()
+            array = self.write("x.npy", b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little")
+                               + header + data)
+            done = self.good("run", library, "--input", f"x={array}", "--json").json
+            self.assertEqual(done["outputs"][0]["values"], ["a", "", "bc"])
+        self.bad(UNSUPPORTED, ["'x'", "random"], "run", library, "--random", "1")
+        self.bad(USAGE, ["'x'", "str[n]", "f32[3, 2]"], "run", library, "--input",
+                 f"x={self.write('f.pb', onnx.tensor('any', [3, 2], [0.5] * 6))}")
+        self.good("bench", library, "--input", f"x={path}", "--duration", "0.01", "--warmup", "1")
+
+    def test_sequences(self):
+        model = onnx.model([onnx.node("Identity", ["x"], ["y"])], [onnx.sequence_info("x")],
+                           [onnx.sequence_info("y")])
+        library = self.compiled(self.model(model))
+        tensors = [onnx.tensor("", [2], [1.0, 2.0]), onnx.tensor("", [], [3.0])]
+        path = self.write("x.pb", onnx.sequence(tensors))
+        done = self.good("run", library, "--input", f"x={path}", "--json").json["outputs"][0]
+        self.assertEqual(done["values"], [[1.0, 2.0], 3.0])
+        self.assertEqual((done["kind"], done["items"]), ("sequence", 2))
+        self.good("run", library, "--input", f"x={path}", "--output-dir", self.folder / "res")
+        done = self.good("run", library, "--input", f"x={self.folder / 'res' / 'y.pb'}",
+                         "--json").json["outputs"][0]
+        self.assertEqual(done["values"], [[1.0, 2.0], 3.0])
+        empty = self.good("run", library, "--input", f"x={self.write('e.pb', b'')}", "--json").json
+        self.assertEqual(empty["outputs"][0]["values"], [])
+        wrong = self.write("w.pb", onnx.sequence([onnx.tensor("", [1], [7])]))
+        self.bad(USAGE, ["'x'", "a sequence of f32", "sequence of i64"], "run", library, "--input",
+                 f"x={wrong}")
+        damaged = self.write("d.pb", onnx.sequence(tensors)[:-3])
+        self.bad(MALFORMED, ["d.pb"], "run", library, "--input", f"x={damaged}")
+        self.good("verify", self.model(model), "--input", f"x={path}")
+
+    def test_optionals(self):
+        model = onnx.model([onnx.node("OptionalHasElement", ["x"], ["y"])],
+                           [onnx.sequence_info("x", optional=True)],
+                           [onnx.value_info("y", [], 9)], opset=18)
+        library = self.compiled(self.model(model))
+        for tensors in ([], [onnx.tensor("", [1], [2.0])]):
+            path = self.write("x.pb", onnx.sequence(tensors))
+            done = self.good("run", library, "--input", f"x={path}", "--json").json
+            self.assertEqual(done["outputs"][0]["values"], bool(tensors))
+        path = self.write("x.pb", onnx.sequence([onnx.tensor("", [1], [2.0])] * 2))
+        self.bad(MALFORMED, ["x.pb", "at most one item"], "run", library, "--input", f"x={path}")
 
 
 if __name__ == "__main__":

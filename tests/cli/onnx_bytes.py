@@ -5,7 +5,7 @@ Field numbers are those of onnx.proto3. Tensors are float32 unless they hold int
 
 import struct
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, STRING = 1, 7, 8
 
 
 def varint(value):
@@ -56,6 +56,22 @@ def value_info(name, dims, kind=FLOAT):
     """Dims are numbers or names."""
     shape = fields(1, [field(1, dim) if isinstance(dim, int) else field(2, dim) for dim in dims])
     return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+
+def strings(name, dims, values):
+    """A TensorProto of strings: texts or bytes."""
+    return fields(1, dims) + field(2, STRING) + fields(6, values) + field(8, name)
+
+
+def sequence_info(name, kind=FLOAT, optional=False):
+    """A sequence, or an optional, of tensors of unknown shape."""
+    element = field(1, field(1, kind))
+    return field(1, name) + field(2, field(9 if optional else 4, field(1, element)))
+
+
+def sequence(tensors):
+    """A SequenceProto or OptionalProto."""
+    return field(2, 1) + fields(3, tensors)
 
 
 def attribute_int(name, value):

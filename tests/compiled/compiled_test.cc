@@ -27,7 +27,7 @@ std::vector<CpuLevel> levels() {
 
 /// Types that kernels can hold.
 bool is_held(const Type& type) {
-  if (type.kind == Type::Kind::container) return false;
+  if (type.is_container()) return false;
   const DType dtype = type.is_tensor() ? type.tensor.dtype : type.state.dtype;
   return dtype == DType::b8 || (is_int(dtype) && bits(dtype) >= 8) || dtype == DType::f64 ||
          dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;

@@ -16,31 +16,44 @@ namespace {
 namespace fs = std::filesystem;
 
 struct DataSet {
-  std::vector<ConstantData> inputs;
-  std::vector<ConstantData> outputs;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
 };
 
-Result<ConstantData> read_pb(const fs::path& path) {
+Result<Tensor> decode(std::string_view bytes, const Type& type,
+                      const std::shared_ptr<const MappedFile>& owner) {
+  if (!type.is_container()) {
+    TRY(const onnx::TensorProto proto, onnx::read_tensor(bytes));
+    TRY(const ConstantData data, onnx::decode_tensor(proto, {owner, nullptr}));
+    return to_tensor(data);
+  }
+  if (type.is_nothing()) return unsupported("values of unknown type");
+  TRY(const onnx::ContainerProto proto, onnx::read_container(bytes));
+  const Type& element = *type.container.element;
+  std::vector<Tensor> items;
+  for (const std::string_view item : element.is_container() ? proto.sequences : proto.tensors) {
+    TRY(items.emplace_back(), decode(item, element, owner));
+  }
+  return Tensor::container(std::move(items));
+}
+
+Result<Tensor> read_pb(const fs::path& path, const Type& type) {
   TRY(MappedFile file, MappedFile::open(path));
   const auto owner = std::make_shared<const MappedFile>(std::move(file));
-  TRY(const onnx::TensorProto proto, onnx::read_tensor(owner->text()));
-  return onnx::decode_tensor(proto, {owner, nullptr});
+  return add_note(decode(owner->text(), type, owner), path.filename().string());
 }
 
-Result<std::vector<ConstantData>> read_all(const fs::path& folder, std::string_view kind) {
-  std::vector<ConstantData> tensors;
-  for (int k = 0;; ++k) {
-    const fs::path path = folder / concat(kind, "_", k, ".pb");
-    if (!fs::exists(path)) return tensors;
-    TRY(ConstantData data, add_note(read_pb(path), path.filename().string()));
-    tensors.push_back(std::move(data));
-  }
-}
-
-Result<DataSet> read_data_set(const fs::path& folder) {
+Result<DataSet> read_data_set(const fs::path& folder, const Graph& graph) {
   DataSet data;
-  TRY(data.inputs, read_all(folder, "input"));
-  TRY(data.outputs, read_all(folder, "output"));
+  for (const GraphInput& input : graph.inputs()) {
+    const fs::path path = folder / concat("input_", data.inputs.size(), ".pb");
+    if (!fs::exists(path)) return invalid_argument("no data for input ", data.inputs.size());
+    TRY(data.inputs.emplace_back(), read_pb(path, graph.type(input.value)));
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    const fs::path path = folder / concat("output_", data.outputs.size(), ".pb");
+    TRY(data.outputs.emplace_back(), read_pb(path, graph.type(output.value)));
+  }
   return data;
 }
 
@@ -52,6 +65,17 @@ bool close(double got, double expected) {
 
 /// Nothing, or where the two differ.
 std::string difference(const Tensor& got, const Tensor& expected) {
+  if (got.is_container() != expected.is_container() ||
+      (got.is_container() && got.items().size() != expected.items().size())) {
+    return "another number of items";
+  }
+  if (got.is_container()) {
+    for (size_t k = 0; k < got.items().size(); ++k) {
+      const std::string text = difference(got.items()[k], expected.items()[k]);
+      if (!text.empty()) return concat("item ", k, ": ", text);
+    }
+    return {};
+  }
   if (got.dtype() != expected.dtype()) {
     return concat("expected ", expected.dtype(), ", got ", got.dtype());
   }
@@ -73,6 +97,13 @@ std::string difference(const Tensor& got, const Tensor& expected) {
 
 /// As it would be stored.
 Result<Tensor> rounded(const Tensor& tensor) {
+  if (tensor.is_container()) {
+    std::vector<Tensor> items;
+    for (const Tensor& item : tensor.items()) {
+      TRY(items.emplace_back(), rounded(item));
+    }
+    return Tensor::container(std::move(items));
+  }
   if (tensor.dtype() == DType::str) return tensor;
   return Tensor::from_bytes(tensor.dtype(), tensor.dims(), tensor.to_bytes());
 }
@@ -80,24 +111,18 @@ Result<Tensor> rounded(const Tensor& tensor) {
 /// Which inputs become constants, from few to many.
 enum class Bind { none, lists, scalars_too };
 
-bool binds(Bind bind, const ConstantData& data) {
-  if (bind == Bind::none) return false;
-  const bool list = data.dims.size() <= 1 && (is_int(data.dtype) || data.dtype == DType::b8);
-  return list || (bind == Bind::scalars_too && count_of(data.dims) == 1);
+bool binds(Bind bind, const Tensor& data) {
+  if (bind == Bind::none || data.is_container()) return false;
+  const bool list = data.rank() <= 1 && (is_int(data.dtype()) || data.dtype() == DType::b8);
+  return list || (bind == Bind::scalars_too && data.size() == 1);
 }
 
-/// Names in the order of the model's inputs; data sets follow that order.
-Result<std::vector<std::string>> input_names(const fs::path& model) {
-  TRY(const ImportedModel plain, import_model_with_summary(model));
-  std::vector<std::string> names;
-  for (const GraphInput& input : plain.graph.inputs()) names.push_back(input.name);
-  return names;
-}
-
-ImportOptions bound(const std::vector<std::string>& names, const DataSet& data, Bind bind) {
+/// Data sets follow the order of the graph's inputs.
+ImportOptions bound(const Graph& graph, const DataSet& data, Bind bind) {
   ImportOptions options;
-  for (size_t k = 0; k < names.size() && k < data.inputs.size(); ++k) {
-    if (binds(bind, data.inputs[k])) options.constants[names[k]] = data.inputs[k];
+  for (size_t k = 0; k < graph.inputs().size(); ++k) {
+    if (!binds(bind, data.inputs[k])) continue;
+    options.constants[graph.inputs()[k].name] = to_constant(data.inputs[k]);
   }
   return options;
 }
@@ -111,36 +136,33 @@ Result<ImportedModel> import_supported(const fs::path& model, const ImportOption
   return imported;
 }
 
-Result<std::string> run_data_set(const fs::path& model, const DataSet& data, Bind bind) {
-  TRY(const std::vector<std::string> names, input_names(model));
-  const ImportOptions options = bound(names, data, bind);
-  std::vector<Tensor> inputs;
+Result<std::string> run_data_set(const fs::path& model, const fs::path& set, Bind bind) {
+  TRY(const ImportedModel plain, import_model_with_summary(model));
+  const auto read = read_data_set(set, plain.graph);
+  if (!read) TRY_STATUS(import_supported(model, {}));  // the reason why it cannot be read
+  TRY(const DataSet data, read);
+  const ImportOptions options = bound(plain.graph, data, bind);
   TRY(const ImportedModel imported, import_supported(model, options));
-  for (const GraphInput& input : imported.graph.inputs()) {
-    if (!imported.graph.type(input.value).is_tensor()) return unsupported("inputs of containers");
-  }
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (options.constants.contains(names[k])) continue;
-    if (k >= data.inputs.size()) return invalid_argument("no data for input ", k);
-    TRY(Tensor tensor, to_tensor(data.inputs[k]));
-    inputs.push_back(std::move(tensor));
+  std::vector<Tensor> inputs;
+  for (size_t k = 0; k < data.inputs.size(); ++k) {
+    if (options.constants.contains(plain.graph.inputs()[k].name)) continue;
+    inputs.push_back(data.inputs[k]);
   }
   TRY(const std::vector<Tensor> outputs, Interpreter(imported.graph).run(inputs));
   if (outputs.size() != data.outputs.size()) {
     return concat("expected ", data.outputs.size(), " outputs, got ", outputs.size());
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
-    TRY(const Tensor expected, to_tensor(data.outputs[k]));
     TRY(const Tensor got, rounded(outputs[k]));
-    const std::string text = difference(got, expected);
+    const std::string text = difference(got, data.outputs[k]);
     if (!text.empty()) return concat("output ", k, ": ", text);
   }
   return std::string();
 }
 
-CaseResult run_bound(const fs::path& folder, const std::vector<DataSet>& sets, Bind bind) {
-  for (const DataSet& data : sets) {
-    const auto result = run_data_set(folder / "model.onnx", data, bind);
+CaseResult run_bound(const fs::path& folder, const std::vector<fs::path>& sets, Bind bind) {
+  for (const fs::path& set : sets) {
+    const auto result = run_data_set(folder / "model.onnx", set, bind);
     if (!result) {
       const bool skipped = result.error().code == Code::kUnsupported;
       return {skipped ? Outcome::unsupported : Outcome::failed, to_text(result.error())};
@@ -154,24 +176,20 @@ CaseResult run_bound(const fs::path& folder, const std::vector<DataSet>& sets, B
 
 Result<ImportedModel> import_case(const fs::path& folder) {
   const fs::path model = folder / "model.onnx";
-  TRY(const std::vector<std::string> names, input_names(model));
+  TRY(const ImportedModel plain, import_model_with_summary(model));
   auto imported = import_supported(model, {});
-  const auto data = read_data_set(folder / "test_data_set_0");
+  const auto data = read_data_set(folder / "test_data_set_0", plain.graph);
   for (const Bind bind : {Bind::lists, Bind::scalars_too}) {
     if (imported || imported.error().code != Code::kUnsupported || !data) break;
-    imported = import_supported(model, bound(names, *data, bind));
+    imported = import_supported(model, bound(plain.graph, *data, bind));
   }
   return imported;
 }
 
 CaseResult run_case(const fs::path& folder) {
-  std::vector<DataSet> sets;
-  for (int k = 0;; ++k) {
-    const fs::path path = folder / concat("test_data_set_", k);
-    if (!fs::exists(path)) break;
-    auto data = read_data_set(path);
-    if (!data) return {Outcome::unsupported, "data: " + to_text(data.error())};
-    sets.push_back(std::move(*data));
+  std::vector<fs::path> sets;
+  for (int k = 0; fs::exists(folder / concat("test_data_set_", k)); ++k) {
+    sets.push_back(folder / concat("test_data_set_", k));
   }
   if (sets.empty()) return {Outcome::failed, "no test_data_set_0"};
   CaseResult result;

@@ -9,6 +9,7 @@ outputs come from onnxruntime, or from NumPy where it does not know the old vers
 import pathlib
 import sys
 
+import container_cases
 import control_cases
 import microsoft_cases
 import ml_cases
@@ -28,6 +29,23 @@ def normal(*dims):
 def info(name, array, dims=None):
     kind = helper.np_dtype_to_tensor_dtype(array.dtype)
     return helper.make_tensor_value_info(name, kind, array.shape if dims is None else dims)
+
+
+def serialized(value):
+    """A list is a sequence, a tuple of at most one item an optional."""
+    if isinstance(value, list):
+        return numpy_helper.from_list(value).SerializeToString()
+    if isinstance(value, tuple):
+        optional = onnx.OptionalProto()
+        if value and isinstance(value[0], list):
+            optional.elem_type = onnx.OptionalProto.SEQUENCE
+            optional.sequence_value.CopyFrom(numpy_helper.from_list(value[0]))
+        else:
+            optional.elem_type = onnx.OptionalProto.TENSOR
+            if value:
+                optional.tensor_value.CopyFrom(numpy_helper.from_array(value[0]))
+        return optional.SerializeToString()
+    return numpy_helper.from_array(np.asarray(value)).SerializeToString()
 
 
 def all_typed(model):
@@ -58,8 +76,7 @@ class Cases:
             outputs = session.run(None, inputs)
         for kind, arrays in (("input", inputs.values()), ("output", outputs)):
             for number, array in enumerate(arrays):
-                tensor = numpy_helper.from_array(np.asarray(array))
-                (data / f"{kind}_{number}.pb").write_bytes(tensor.SerializeToString())
+                (data / f"{kind}_{number}.pb").write_bytes(serialized(array))
 
     def graph(self, name, nodes, inputs, constants=None, opset=17, dims=None, outputs=("y",),
               expected=None, functions=(), external=False, ir_version=8):
@@ -366,7 +383,7 @@ def networks(cases):
 def main():
     cases = Cases(sys.argv[1])
     for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add,
-                 ml_cases.add, microsoft_cases.add):
+                 ml_cases.add, microsoft_cases.add, container_cases.add):
         part(cases)
 
 

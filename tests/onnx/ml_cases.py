@@ -15,6 +15,10 @@ def normal(*dims):
     return RNG.standard_normal(dims).astype(np.float32)
 
 
+def texts(*values):
+    return np.array(values, dtype=object)
+
+
 def op(cases, op_type, inputs, kinds=(FLOAT,), version=3, expected=None, tag="", **attrs):
     names = [f"x{k}" for k in range(len(inputs))]
     outputs = [f"y{k}" for k in range(len(kinds))]
@@ -47,6 +51,8 @@ def features(cases):
                  .astype(np.float32)],
        tag="cut", inputdimensions=[2, 5])
     op(cases, "OneHotEncoder", [whole], cats_int64s=[-1, 0, 2, 3], zeros=1)
+    op(cases, "OneHotEncoder", [texts("b", "", "\u00e4", "c").reshape(2, 2)], tag="strings",
+       cats_strings=["\u00e4", "b", ""], zeros=1)
 
 
 def labels(cases):
@@ -68,6 +74,23 @@ def labels(cases):
         "default_tensor": numpy_helper.from_array(np.array([-1.0]), "d")}
     op(cases, "LabelEncoder", [np.array([8, 5, 0, -3], np.int16)], [DOUBLE], 4, tag="tensors",
        expected=[np.array([2.5, 0.5, -1.0, 1.5])], **tensors)
+
+    names = ["b", "", "\u00e4", "a b", "B"]
+    asked = texts("a b", "c", "", "B", "\u00e4", "a")
+    for kind, values, default in ((INT64, [3, 1, 4, 1, 5], {"default_int64": 9}),
+                                  (FLOAT, [0.5, 1.5, 2.5, 3.5, 4.5], {}),
+                                  (STRING, ["one", "", "b", "a", "x"], {"default_string": "?"})):
+        what = {INT64: "int64s", FLOAT: "floats", STRING: "strings"}[kind]
+        op(cases, "LabelEncoder", [asked.reshape(2, 3)], [kind], 2, tag=f"strings_to_{what}",
+           keys_strings=names, **{f"values_{what}": values}, **default)
+    op(cases, "LabelEncoder", [asked], [INT64], 1, tag="strings", classes_strings=names,
+       default_int64=-5)
+    op(cases, "LabelEncoder", [np.array([2, 0, 4, 5, -1])], [STRING], 1, tag="numbers",
+       classes_strings=names, default_string="none")
+    op(cases, "CategoryMapper", [asked], [INT64], 1, tag="strings", cats_strings=names,
+       cats_int64s=[7, 8, 9, -3, 0], default_int64=-5)
+    op(cases, "CategoryMapper", [np.array([[9, -3], [0, 1]])], [STRING], 1, tag="numbers",
+       cats_strings=names, cats_int64s=[7, 8, 9, -3, 0], default_string="none")
 
 
 def linear(cases):

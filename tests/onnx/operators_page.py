@@ -24,32 +24,13 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "onnx.md"
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 # Operators that the importer builds without a row.
-WITHOUT_ROW = {"If", "Loop", "Scan", "ai.onnx.preview.FlexAttention"}
+WITHOUT_ROW = {"If", "Loop", "Scan", "SequenceMap", "ai.onnx.preview.FlexAttention"}
 # Rows that say why not.
 REFUSED = ("BeamSearch", "GreedySearch", "MoE", "QMoE", "Sampling", "WhisperBeamSearch")
 
-STRINGS = "strings are read, but not yet computed with"
-CONTAINERS = "sequences and optionals are not there yet"
 MAPS = "maps, which no input of a compiled model can be"
 REASONS = {
-    "RegexFullMatch": STRINGS,
-    "StringConcat": STRINGS,
-    "StringNormalizer": STRINGS,
-    "StringSplit": STRINGS,
-    "ConcatFromSequence": CONTAINERS,
-    "Optional": CONTAINERS,
-    "OptionalGetElement": CONTAINERS,
-    "OptionalHasElement": CONTAINERS,
-    "SequenceAt": CONTAINERS,
-    "SequenceConstruct": CONTAINERS,
-    "SequenceEmpty": CONTAINERS,
-    "SequenceErase": CONTAINERS,
-    "SequenceInsert": CONTAINERS,
-    "SequenceLength": CONTAINERS,
-    "SequenceMap": CONTAINERS,
-    "SplitToSequence": CONTAINERS,
     "ai.onnx.ml.CastMap": MAPS,
-    "ai.onnx.ml.CategoryMapper": STRINGS,
     "ai.onnx.ml.DictVectorizer": MAPS,
     "ai.onnx.ml.ZipMap": MAPS,
     "ai.onnx.preview.training.Gradient": "a derivative of a part of the model; export the trained model",

@@ -45,8 +45,6 @@ REASONS = [(re.compile(pattern), why) for pattern, why in (
     ("gradient_of", "derivatives of a part of a model"),
     ("attention.*bf16", "expects each step rounded to bfloat16, as NumPy does"),
     ("attention.*fp16_expanded", "two elements are two units off in half precision: NumPy rounds other steps"),
-    ("string|strnorm|regex|label_encoder", "strings are not computed with yet"),
-    ("sequence|optional|_opt$|_seq", "sequences and optionals are not there yet"),
 )]
 
 

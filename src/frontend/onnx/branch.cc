@@ -104,6 +104,7 @@ Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& input
   const ModelSummary summary = summary_;
   const auto counts = counts_;
   std::vector<GraphRef> bodies(kBranches.size());
+  std::vector<int64_t> ranks(node.outputs.size(), kNoItems);  // of items, where there are any
   std::array<std::optional<Error>, kBranches.size()> errors;
   for (size_t k = 0; k < kBranches.size(); ++k) {
     TRY(const GraphProto graph, read_body(attributes, kBranches[k]));
@@ -113,7 +114,12 @@ Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& input
     }
     auto body = import_body(
         graph, kBranches[k], node, frame, captures, [](Frame&) { return ok(); },
-        [](ValueIds&) { return ok(); });
+        [&](ValueIds& values) {
+          for (size_t j = 0; j < ranks.size(); ++j) {
+            ranks[j] = joined_rank(ranks[j], element_rank(values[j]));
+          }
+          return ok();
+        });
     if (body) {
       bodies[k] = *std::move(body);
     } else if (body.error().code == Code::kInvalidArgument) {
@@ -135,8 +141,12 @@ Result<ValueIds> Importer::build_if(const NodeProto& node, const ValueIds& input
     }
     summary_ = both;
   }
-  return graph_.add(make_op(ops::If{bodies[0], bodies[1]}), std::move(operands),
-                    {provenance(node, frame)});
+  TRY(ValueIds outputs, graph_.add(make_op(ops::If{bodies[0], bodies[1]}), std::move(operands),
+                                   {provenance(node, frame)}));
+  for (size_t k = 0; k < ranks.size(); ++k) {
+    if (graph_.type(outputs[k]).is_container()) element_ranks_[outputs[k]] = ranks[k];
+  }
+  return outputs;
 }
 
 /// An If whose condition is known becomes the branch that is taken.

@@ -57,6 +57,29 @@ Result<GraphProto> read_body(std::span<const AttributeProto* const> attributes,
   return add_note(read_graph(attribute->s), name);
 }
 
+namespace {
+
+/// An optional that holds a tensor or sequence, and what one holds.
+Result<ValueId> as_optional(Builder& b, ValueId x) {
+  const Type& type = b.graph().type(x);
+  const Type& tensor = type.is_container() ? *type.container.element : type;
+  return b.add("container_of",
+               {{"count", int64_t{1}},
+                {"nested", type.is_container()},
+                {"optional", true},
+                {"dtype", tensor.tensor.dtype}},
+               {x});
+}
+Result<ValueId> from_optional(Builder& b, ValueId x, int64_t rank) {
+  const bool is_tensor = b.graph().type(x).container.element->is_tensor();
+  if (is_tensor && rank < 0) return unsupported("an optional tensor whose rank is not known");
+  const int64_t first = 0;
+  TRY(const ValueId position, as_scalar(b, b.ints({&first, 1})));
+  return b.add("container_at", {{"rank", is_tensor ? rank : int64_t{0}}}, {x, position});
+}
+
+}  // namespace
+
 Result<ValueId> as_scalar(Builder& b, ValueId x) {
   return b.reshape(x, {});
 }
@@ -69,7 +92,12 @@ Result<std::vector<Importer::Capture>> Importer::find_captures(const NodeProto& 
   TRY_STATUS(for_each_capture(node, frame.depth, [&](std::string_view name) {
     const auto value = frame.find(name);
     if (name.empty() || !value || !value->valid() || !seen.emplace(name, true).second) return;
-    Capture capture{name, *value, graph_.constant(*value), std::nullopt, graph_.type(*value)};
+    Capture capture{name,
+                    *value,
+                    graph_.constant(*value),
+                    std::nullopt,
+                    graph_.type(*value),
+                    element_rank(*value)};
     const bool small = capture.type.is_tensor() && is_int(capture.type.tensor.dtype) &&
                        capture.type.tensor.rank() <= 1;
     if (capture.constant == nullptr && small) {
@@ -84,7 +112,11 @@ Result<std::vector<Importer::Capture>> Importer::find_captures(const NodeProto& 
 Result<ValueId> Importer::build_capture(const Capture& capture) {
   const std::string name(capture.name);
   if (capture.constant != nullptr) return graph_.add_constant(*capture.constant, name);
-  if (!capture.contents) return graph_.add_input(name, capture.type);
+  if (!capture.contents) {
+    const ValueId input = graph_.add_input(name, capture.type);
+    if (capture.type.is_container()) element_ranks_[input] = capture.element_rank;
+    return input;
+  }
   Builder b(graph_, name);
   const TensorType& type = capture.type.tensor;
   ValueIds elements;
@@ -113,6 +145,7 @@ Result<GraphRef> Importer::import_body(const GraphProto& graph, std::string_view
   ReadSizes outer_sizes = std::exchange(read_sizes_, {});
   const ValueId outer_turn = std::exchange(turn_, {});
   const int outer_loops = loops_;
+  ElementRanks outer_ranks = std::exchange(element_ranks_, {});
   const auto build = [&]() -> Result<GraphRef> {
     Frame around, body;
     body.outer = &around;
@@ -152,7 +185,13 @@ Result<GraphRef> Importer::import_body(const GraphProto& graph, std::string_view
   read_sizes_ = std::move(outer_sizes);
   turn_ = outer_turn;
   loops_ = outer_loops;
+  element_ranks_ = std::move(outer_ranks);
   return built;
+}
+
+int64_t Importer::element_rank(ValueId value) const {
+  const auto found = element_ranks_.find(value);
+  return found == element_ranks_.end() ? kUnknownRank : found->second;
 }
 
 ValueIds Importer::captured_inputs(std::span<const Capture> captures) {
@@ -163,31 +202,46 @@ ValueIds Importer::captured_inputs(std::span<const Capture> captures) {
   return inputs;
 }
 
-/// A tensor that a Scan walks along an axis.
+/// A tensor that a Scan walks along an axis, or a sequence that a SequenceMap walks; or a tensor
+/// that each turn of a SequenceMap takes as it is.
 struct Importer::ScanInput {
   ValueId value;  // in the graph around
   int64_t axis = 0;
   bool backward = false;
+  int64_t element_rank = kUnknownRank;  // of a sequence
 };
 
-/// A Loop's or Scan's subgraph. A Loop's takes the turn, the condition and the carried values and
-/// gives the condition first; a Scan's takes the carried values and one slice of each scan input.
+/// A loop's subgraph. A Loop's takes the turn, the condition and the carried values and gives the
+/// condition first; a Scan's takes the carried values and one slice of each scan input; a
+/// SequenceMap's takes one item of each sequence and gives the items of the carried sequences.
 struct Importer::LoopForm {
+  enum class Kind : uint8_t { loop, scan, map };
   const GraphProto& graph;
-  bool is_scan = false;
+  Kind kind = Kind::loop;
   std::vector<ScanInput> scans = {};
 };
 
-/// The body of a loop, and whether its condition, if true before the first turn, stays true.
+/// What a loop hands on from turn to turn.
+struct Importer::Carried {
+  Type type;
+  int64_t element_rank = kUnknownRank;  // of a container
+};
+
+/// The body of a loop, whether its condition, if true before the first turn, stays true, and what
+/// the carried values are behind a turn.
 struct Importer::LoopBody {
   GraphRef graph;
   bool endless = false;
+  std::vector<Carried> given = {};
 };
 
 /// The slice of a scan input that belongs to this turn.
 Result<ValueId> Importer::build_slice(const ScanInput& scan, ValueId whole, ValueId turn) {
   Builder b(graph_, "");
   ValueId at = turn;
+  if (graph_.type(whole).is_container()) {
+    return b.add("container_at", {{"rank", scan.element_rank}}, {whole, turn});
+  }
   if (scan.backward) {
     const Expr last = b.dim(whole, scan.axis) - 1;
     TRY(at, b.map1(turn, [&](Expr t) { return last - t; }));
@@ -198,11 +252,13 @@ Result<ValueId> Importer::build_slice(const ScanInput& scan, ValueId whole, Valu
 Result<Importer::LoopBody> Importer::import_loop_body(const LoopForm& form, const NodeProto& node,
                                                       const Frame& frame,
                                                       std::span<const Capture> captures,
-                                                      const Types& carried) {
+                                                      std::span<const Carried> carried) {
+  using Kind = LoopForm::Kind;
   Types scanned;
   for (const ScanInput& scan : form.scans) scanned.push_back(graph_.type(scan.value));
   LoopBody result;
   ValueId condition;
+  ValueIds sequences;  // that a SequenceMap fills
   const auto enter = [&](Frame& body) -> Status {
     Builder b(graph_, "");
     ValueIds own = {graph_.add_input("turn", TensorType{DType::i64, {}}),
@@ -212,17 +268,24 @@ Result<Importer::LoopBody> Importer::import_loop_body(const LoopForm& form, cons
     turn_ = turn;
     ++loops_;
     for (size_t k = 0; k < carried.size(); ++k) {
-      own.push_back(graph_.add_input(concat("v", k), carried[k]));
+      own.push_back(graph_.add_input(concat("v", k), carried[k].type));
+      if (carried[k].type.is_container()) element_ranks_[own.back()] = carried[k].element_rank;
+    }
+    if (form.kind == Kind::map) {
+      sequences.assign(own.begin() + ops::Loop::kHead, own.end());
+      own.clear();
     }
     for (size_t k = 0; k < scanned.size(); ++k) {
       const ValueId whole = graph_.add_input(concat("scan", k), scanned[k]);
-      TRY(own.emplace_back(), build_slice(form.scans[k], whole, turn));
+      own.push_back(whole);
+      if (form.kind == Kind::map && scanned[k].is_tensor()) continue;
+      TRY(own.back(), build_slice(form.scans[k], whole, turn));
     }
-    if (form.is_scan) own.erase(own.begin(), own.begin() + ops::Loop::kHead);
+    if (form.kind == Kind::scan) own.erase(own.begin(), own.begin() + ops::Loop::kHead);
     for (size_t k = 0; k < own.size(); ++k) {
       const ValueInfoProto& declared = form.graph.inputs[k];
       const bool listed = declared.type.has_shape && declared.type.dims.size() == 1;
-      if (!form.is_scan && k < ops::Loop::kHead && listed) {
+      if (form.kind == Kind::loop && k < ops::Loop::kHead && listed) {
         TRY(own[k], b.reshape(own[k], {b.integer(1)}));
       }
       TRY_STATUS(body.define(declared.name, own[k]));
@@ -231,26 +294,49 @@ Result<Importer::LoopBody> Importer::import_loop_body(const LoopForm& form, cons
   };
   const auto leave = [&](ValueIds& outputs) -> Status {
     Builder b(graph_, "");
-    if (form.is_scan) {
-      outputs.insert(outputs.begin(), condition);
-    } else {
+    for (size_t k = 0; k < sequences.size(); ++k) {
+      const Type& item = graph_.type(outputs[k]);
+      if (!item.is_tensor()) return unsupported("items of type ", shown_type(item));
+      const int64_t rank = item.tensor.rank();
+      TRY(outputs[k], b.add("sequence_insert", {}, {sequences[k], outputs[k]}));
+      element_ranks_[outputs[k]] = rank;
+    }
+    if (form.kind == Kind::loop) {
       TRY(outputs[0], as_scalar(b, outputs[0]));
+    } else {
+      outputs.insert(outputs.begin(), condition);
     }
     result.endless = is_true(graph_, outputs[0], condition);
+    for (size_t k = 0; k < carried.size(); ++k) {
+      ValueId& y = outputs[1 + k];
+      result.given.push_back({graph_.type(y), element_rank(y)});
+      if (carried[k].type != optional_type(graph_.type(y))) continue;
+      // What was optional before the first turn is there behind each.
+      TRY(y, as_optional(b, y));
+    }
     return ok();
   };
   TRY(result.graph, import_body(form.graph, "body", node, frame, captures, enter, leave));
   return result;
 }
 
-/// Dims of carried values that a turn changes become symbols; true if there were new ones.
-bool Importer::generalise(const Graph& body, Types& carried) {
+/// Dims of carried values that a turn changes become symbols, and ranks of items unknown; true if
+/// there were new ones.
+bool Importer::generalise(const LoopBody& body, std::span<Carried> carried) {
   bool changed = false;
   for (size_t k = 0; k < carried.size(); ++k) {
-    const Type& next = body.type(body.outputs()[1 + k].value);
-    if (!next.is_tensor() || next.tensor.rank() != carried[k].tensor.rank()) continue;
+    const Type& next = body.graph->type(body.graph->outputs()[1 + k].value);
+    if (carried[k].type.is_container()) {
+      const Carried& given = body.given[k];
+      const int64_t rank = given.type.is_tensor() ? given.type.tensor.rank() : given.element_rank;
+      const int64_t joined = joined_rank(carried[k].element_rank, rank);
+      changed = changed || joined != carried[k].element_rank;
+      carried[k].element_rank = joined;
+      continue;
+    }
+    if (!next.is_tensor() || next.tensor.rank() != carried[k].type.tensor.rank()) continue;
     for (size_t a = 0; a < next.tensor.dims.size(); ++a) {
-      Expr& dim = carried[k].tensor.dims[a];
+      Expr& dim = carried[k].type.tensor.dims[a];
       const bool varies =
           dim.kind() == ExprKind::symbol &&
           std::as_const(graph_.pool()).symbol_info(dim.symbol()).name.starts_with("turn_dim");
@@ -265,19 +351,23 @@ bool Importer::generalise(const Graph& body, Types& carried) {
 /// The loop of trips, condition and carried values; `trips` are known from dims, or empty.
 Result<ValueIds> Importer::add_loop(const LoopForm& form, const NodeProto& node, const Frame& frame,
                                     ValueIds operands, const Exprs& trips) {
-  Types carried;
+  std::vector<Carried> carried;
   for (size_t k = ops::Loop::kHead; k < operands.size(); ++k) {
     if (!operands[k].valid()) return invalid_model("a carried value is missing");
-    if (!graph_.type(operands[k]).is_tensor()) {
-      return unsupported("a carried value of type ", shown_type(graph_.type(operands[k])));
+    const Type& type = graph_.type(operands[k]);
+    if (type.is_nothing()) return unsupported(kBlocked);
+    carried.push_back({type, element_rank(operands[k])});
+    // Of a sequence that is empty before the first turn the model tells more.
+    if (form.kind == LoopForm::Kind::loop && carried.back().element_rank == kNoItems) {
+      TRY(const int64_t declared, declared_element_rank(form.graph.inputs[k].type));
+      if (declared >= 0) carried.back().element_rank = declared;
     }
-    carried.push_back(graph_.type(operands[k]));
   }
   TRY(const std::vector<Capture> captures, find_captures(node, frame));
   const ModelSummary summary = summary_;
   const auto counts = counts_;
   TRY(LoopBody body, import_loop_body(form, node, frame, captures, carried));
-  while (generalise(*body.graph, carried)) {
+  while (generalise(body, carried)) {
     summary_ = summary;
     counts_ = counts;
     TRY(body, import_loop_body(form, node, frame, captures, carried));
@@ -291,7 +381,17 @@ Result<ValueIds> Importer::add_loop(const LoopForm& form, const NodeProto& node,
   if (trips.size() == 1 && body.endless && starts) {
     loop.trip_count = {max(trips[0], graph_.pool().integer(0))};
   }
-  return graph_.add(make_op(std::move(loop)), std::move(operands), {provenance(node, frame)});
+  TRY(ValueIds outputs,
+      graph_.add(make_op(std::move(loop)), std::move(operands), {provenance(node, frame)}));
+  Builder b(graph_, provenance(node, frame));
+  for (size_t k = 0; k < carried.size(); ++k) {
+    if (!carried[k].type.is_container()) continue;
+    element_ranks_[outputs[k]] = carried[k].element_rank;
+    if (carried[k].type != optional_type(body.given[k].type)) continue;
+    TRY(outputs[k], from_optional(b, outputs[k], carried[k].element_rank));
+    element_ranks_[outputs[k]] = carried[k].element_rank;
+  }
+  return outputs;
 }
 
 Result<ValueIds> Importer::build_loop(const NodeProto& node, const ValueIds& inputs,
@@ -363,7 +463,7 @@ Result<ValueIds> Importer::add_scan(const GraphProto& graph, const NodeProto& no
                                     const Frame& frame) {
   const size_t carried = inputs.size() - options.scans;
   Builder b(graph_, provenance(node, frame));
-  LoopForm form{graph, true};
+  LoopForm form{graph, LoopForm::Kind::scan};
   Expr length;
   for (size_t k = 0; k < options.scans; ++k) {
     const ValueId value = inputs[carried + k];
@@ -462,6 +562,50 @@ Result<ValueIds> Importer::add_batched_scan(const GraphProto& graph, const NodeP
     TRY(outputs.emplace_back(), b.concat(std::move(rows), 0));
   }
   return outputs;
+}
+
+/// A SequenceMap is a loop over the items whose carried values are the sequences that it fills.
+Result<ValueIds> Importer::build_map(const NodeProto& node, const ValueIds& inputs,
+                                     std::span<const AttributeProto* const> attributes,
+                                     const Frame& frame) {
+  TRY(const GraphProto graph, read_body(attributes, "body"));
+  if (graph.inputs.size() != inputs.size() || inputs.empty() ||
+      graph.outputs.size() < node.outputs.size()) {
+    return invalid_model("body: expected ", inputs.size(), " inputs and ", node.outputs.size(),
+                         " outputs, got ", graph.inputs.size(), " and ", graph.outputs.size());
+  }
+  Builder b(graph_, provenance(node, frame));
+  LoopForm form{graph, LoopForm::Kind::map};
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k].valid()) return invalid_model("input ", k, " is missing");
+    const Type& type = graph_.type(inputs[k]);
+    if (type.is_nothing()) return unsupported(kBlocked);
+    const bool is_sequence = type.is_container() &&
+                             type.container.kind == ContainerType::Kind::sequence &&
+                             type.container.element->is_tensor();
+    if (!is_sequence && (k == 0 || !type.is_tensor())) {
+      return invalid_model("input ", k, ": expected a sequence of tensors, got ", shown_type(type));
+    }
+    int64_t rank = element_rank(inputs[k]);
+    const TypeProto& declared = graph.inputs[k].type;
+    if (is_sequence && rank < 0 && declared.has_shape) {
+      rank = static_cast<int64_t>(declared.dims.size());
+    }
+    if (is_sequence && rank < 0) {
+      return unsupported("items of input ", k, ", whose rank is not known or differs");
+    }
+    form.scans.push_back({inputs[k], 0, false, rank});
+  }
+  ValueIds operands(ops::Loop::kHead);
+  TRY(operands[0], b.add("container_length", {}, {inputs[0]}));
+  TRY(operands[1], b.scalar(DType::b8, 1));
+  for (const ValueInfoProto& output : graph.outputs) {
+    const auto dtype = dtype_from_onnx(output.type.elem_type);
+    if (!dtype) return unsupported("an output of the body without an element type");
+    TRY(operands.emplace_back(), b.add("container_of", {{"dtype", *dtype}}, {}));
+    element_ranks_[operands.back()] = kNoItems;
+  }
+  return add_loop(form, node, frame, std::move(operands), {});
 }
 
 }  // namespace ingot::onnx

@@ -31,6 +31,14 @@ Error no_such_value(std::string_view name, const Frame& frame) {
 
 }  // namespace
 
+Result<int64_t> declared_element_rank(const TypeProto& type) {
+  TypeProto inner = type;
+  while (!inner.element.empty()) {  // read_type bounds the nesting
+    TRY(inner, read_type(inner.element));
+  }
+  return inner.has_shape ? static_cast<int64_t>(inner.dims.size()) : kUnknownRank;
+}
+
 std::string shown_type(const Type& type) {
   constexpr size_t kMaxShown = 300;
   std::string text = to_text(type);
@@ -160,7 +168,11 @@ Status Importer::add_inputs(const GraphProto& graph, Frame& frame) {
       continue;
     }
     TRY(Type type, add_note(type_of(input, 0), place));
+    const bool is_container = type.is_container();
     const ValueId value = graph_.add_input(std::string(input.name), std::move(type));
+    if (is_container) {
+      TRY(element_ranks_[value], declared_element_rank(input.type));
+    }
     TRY_STATUS(add_note(frame.define(input.name, value), place));
   }
   for (const auto& [name, shape] : options_.shapes) {

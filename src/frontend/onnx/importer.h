@@ -31,6 +31,9 @@ inline std::string_view shown_domain(std::string_view domain) {
   return domain.empty() ? "ai.onnx" : domain;
 }
 
+/// The rank of tensors in a container as a model declares it.
+Result<int64_t> declared_element_rank(const TypeProto& type);
+
 /// A type for people: dims may have names of any length.
 std::string shown_type(const Type& type);
 
@@ -136,11 +139,13 @@ class Importer {
     const ConstantData* constant;   // or null
     std::optional<Exprs> contents;  // of shape arithmetic
     Type type;
+    int64_t element_rank = kUnknownRank;  // of a container
 
     /// Known values are built anew inside; everything else is an input of the body.
     bool is_input() const { return constant == nullptr && !contents; }
   };
   struct ScanInput;
+  struct Carried;
   struct LoopForm;
   struct LoopBody;
   Result<std::vector<Capture>> find_captures(const NodeProto& node, const Frame& frame);
@@ -153,8 +158,10 @@ class Importer {
                                const std::function<Status(ValueIds& outputs)>& leave);
   Result<ValueId> build_slice(const ScanInput& scan, ValueId whole, ValueId turn);
   Result<LoopBody> import_loop_body(const LoopForm& form, const NodeProto& node, const Frame& frame,
-                                    std::span<const Capture> captures, const Types& carried);
-  bool generalise(const Graph& body, Types& carried);
+                                    std::span<const Capture> captures,
+                                    std::span<const Carried> carried);
+  bool generalise(const LoopBody& body, std::span<Carried> carried);
+  int64_t element_rank(ValueId value) const;
   Result<ValueIds> build_if(const NodeProto& node, const ValueIds& inputs,
                             std::span<const AttributeProto* const> attributes, Frame& frame);
   Result<ValueIds> inline_if(const NodeProto& node, bool condition,
@@ -180,6 +187,8 @@ class Importer {
   Result<ValueIds> build_scan(const NodeProto& node, const ValueIds& inputs,
                               std::span<const AttributeProto* const> attributes, int64_t opset,
                               const Frame& frame);
+  Result<ValueIds> build_map(const NodeProto& node, const ValueIds& inputs,
+                             std::span<const AttributeProto* const> attributes, const Frame& frame);
   Result<ValueIds> build_loop(const NodeProto& node, const ValueIds& inputs,
                               std::span<const AttributeProto* const> attributes, Frame& frame);
 
@@ -194,6 +203,7 @@ class Importer {
   ReadSizes read_sizes_;                        // of graph_
   ValueId turn_;                                // of the loop whose body graph_ is, or none
   int loops_ = 0;                               // around graph_
+  ElementRanks element_ranks_;                  // of graph_
   DimTable dims_;
   ModelSummary summary_;
   std::map<FunctionKey, const FunctionProto*> functions_;

@@ -7,11 +7,6 @@
 namespace ingot::onnx {
 namespace {
 
-/// Whether this is the type of what an unsupported node gives.
-bool is_unknown(const Type& type) {
-  return type.kind == Type::Kind::container && type.container.element == nullptr;
-}
-
 /// A name for people that deep calls do not make ever longer.
 std::string shortened(std::string name) {
   constexpr size_t kEnd = 100;
@@ -222,6 +217,7 @@ Result<ValueIds> Importer::build_node(const NodeProto& node, const ValueIds& inp
   }
   if (node.op_type == "If") return build_if(node, inputs, attributes, frame);
   if (node.op_type == "Loop") return build_loop(node, inputs, attributes, frame);
+  if (node.op_type == "SequenceMap") return build_map(node, inputs, attributes, frame);
   if (node.op_type == "Scan") return build_scan(node, inputs, attributes, *opset, frame);
   const OpRow* row = find_row(node.op_type, *opset);
   if (row == nullptr) {
@@ -239,8 +235,8 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
                                      const Frame& frame) {
   for (const ValueId input : inputs) {
     if (!input.valid()) continue;
-    if (is_unknown(graph_.type(input))) return unsupported(kBlocked);
-    if (!graph_.type(input).is_tensor()) {
+    if (graph_.type(input).is_nothing()) return unsupported(kBlocked);
+    if (!graph_.type(input).is_tensor() && !row.takes_containers) {
       return unsupported("inputs of type ", shown_type(graph_.type(input)));
     }
   }
@@ -256,7 +252,7 @@ Result<ValueIds> Importer::build_row(const NodeProto& node, const OpRow& row, in
   }
   OpContext context(graph_, provenance(node, frame),
                     {&node, attributes, opset, row.since, inputs, source_, contents_.get(),
-                     &read_sizes_, turn_, loops_});
+                     &read_sizes_, turn_, loops_, &element_ranks_});
   auto built = row.build(context);
   if (context.wrong_input()) built = *context.wrong_input();
   if (!built) {
@@ -281,7 +277,7 @@ Result<ValueIds> Importer::build_custom(const NodeProto& node, const BuildCustom
                                         const Frame& frame) {
   for (size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k].valid()) return unsupported("input ", k, " of a custom operator is left out");
-    if (is_unknown(graph_.type(inputs[k]))) return unsupported(kBlocked);
+    if (graph_.type(inputs[k]).is_nothing()) return unsupported(kBlocked);
   }
   CustomNode custom{
       normal_domain(node.domain), node.op_type, provenance(node, frame), inputs, node.outputs, {}};

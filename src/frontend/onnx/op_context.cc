@@ -27,6 +27,11 @@ bool is_computed(Expr element) {
   return found && range_of(element).lo < 0;
 }
 
+int64_t joined_rank(int64_t a, int64_t b) {
+  if (a == kNoItems || a == b) return b;
+  return b == kNoItems ? a : kUnknownRank;
+}
+
 OpContext::OpContext(Graph& graph, std::string provenance, Node node)
     : Builder(graph, std::move(provenance)), node_(std::move(node)) {}
 
@@ -58,6 +63,15 @@ Status OpContext::expect_inputs(std::initializer_list<size_t> needed) const {
 Result<ValueId> OpContext::turn() const {
   if (node_.loops == (node_.turn.valid() ? 1 : 0)) return node_.turn;
   return unsupported("random numbers in a branch or loop inside of a loop");
+}
+
+int64_t OpContext::element_rank(ValueId container) const {
+  const auto found = node_.element_ranks->find(container);
+  return found == node_.element_ranks->end() ? kUnknownRank : found->second;
+}
+
+void OpContext::set_element_rank(ValueId container, int64_t rank) {
+  (*node_.element_ranks)[container] = rank;
 }
 
 Status OpContext::expect_floats(size_t first, size_t end) const {
@@ -160,6 +174,12 @@ Result<ConstantData> OpContext::attr_tensor(std::string_view name) {
   if (found == nullptr) return missing(name);
   TRY(const TensorProto tensor, add_note(read_tensor(found->s), "attribute '", name, "'"));
   return add_note(decode_tensor(tensor, node_.source), "attribute '", name, "'");
+}
+
+Result<TypeProto> OpContext::attr_type(std::string_view name) {
+  TRY(const AttributeProto* found, expect(name, AttributeType::type));
+  if (found == nullptr) return missing(name);
+  return add_note(read_type(found->s), "attribute '", name, "'");
 }
 
 Result<DType> OpContext::attr_dtype(std::string_view name, std::optional<DType> otherwise) {

@@ -17,15 +17,24 @@ namespace ingot::onnx {
 /// Computed integers of a graph that were made symbols, by their value.
 using ReadSizes = std::map<ValueId, Exprs>;
 
+/// The rank of the tensors in a sequence or optional: a number, or one of these.
+inline constexpr int64_t kUnknownRank = -1;  // or they differ
+inline constexpr int64_t kNoItems = -2;
+/// The rank where tensors of both may be.
+int64_t joined_rank(int64_t a, int64_t b);
+/// By the sequence or optional. Types say nothing of it.
+using ElementRanks = std::map<ValueId, int64_t>;
+
 /// Whether an element of OpContext::contents is computed, so that only a run knows its sign.
 bool is_computed(Expr element);
 
 /// One ONNX node: its inputs, attributes and opset, and a Builder for what replaces it.
 ///
 /// The row's numbers of inputs have been checked: input k below the minimum is there, and every
-/// input that is there is a tensor. Attributes are checked as they are asked for: errors name the
-/// attribute. A row answers `unsupported` for what Ingot cannot do, which becomes a placeholder
-/// that keeps the reason, and any other error for a model that is wrong, which ends the import.
+/// input that is there is a tensor, unless the row takes containers. Attributes are checked as they
+/// are asked for: errors name the attribute. A row answers `unsupported` for what Ingot cannot do,
+/// which becomes a placeholder that keeps the reason, and any other error for a model that is
+/// wrong, which ends the import.
 class OpContext : public Builder {
  public:
   struct Node {
@@ -36,9 +45,10 @@ class OpContext : public Builder {
     ValueIds inputs;    // invalid: absent
     ModelBytes source;
     SymbolicContents* contents = nullptr;
-    ReadSizes* read_sizes = nullptr;  // of the same graph
-    ValueId turn;                     // i64[] of the loop whose body the graph is, or none
-    int loops = 0;                    // around the node
+    ReadSizes* read_sizes = nullptr;        // of the same graph
+    ValueId turn;                           // i64[] of the loop whose body the graph is, or none
+    int loops = 0;                          // around the node
+    ElementRanks* element_ranks = nullptr;  // of the same graph
   };
 
   OpContext(Graph& graph, std::string provenance, Node node);
@@ -68,6 +78,10 @@ class OpContext : public Builder {
   /// around that one, or around a branch, have turns of their own.
   Result<ValueId> turn() const;
 
+  /// Rank of the tensors in a sequence or optional.
+  int64_t element_rank(ValueId container) const;
+  void set_element_rank(ValueId container, int64_t rank);
+
   // -- attributes --
   bool has_attr(std::string_view name);
   Result<int64_t> attr_int(std::string_view name, std::optional<int64_t> otherwise = {});
@@ -82,6 +96,7 @@ class OpContext : public Builder {
   Result<std::vector<double>> attr_reals(std::string_view name);
   Result<std::vector<std::string>> attr_texts(std::string_view name);
   Result<ConstantData> attr_tensor(std::string_view name);
+  Result<TypeProto> attr_type(std::string_view name);
   /// The ONNX number of an element type.
   Result<DType> attr_dtype(std::string_view name, std::optional<DType> otherwise = {});
   /// An axis of a tensor of that rank, counted from the front.

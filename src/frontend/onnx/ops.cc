@@ -43,7 +43,9 @@ constexpr Rows kFamilies[] = {elementwise_rows,
                               ml_rows,
                               ml_linear_rows,
                               ml_svm_rows,
-                              ml_tree_rows};
+                              ml_tree_rows,
+                              sequence_rows,
+                              text_rows};
 
 /// The rows of one operator; empty if no family has it.
 std::span<const OpRow> rows_of(std::string_view op_type) {

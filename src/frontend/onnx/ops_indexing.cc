@@ -63,11 +63,10 @@ Result<ValueIds> one_hot(OpContext& n) {
     TRY(const ValueId scalar, n.reshape(one, {}));
     values.push_back(scalar);
   }
-  return only(n.map(n.dtype(n.in(2)), {column, position, values[0], values[1]},
-                    [&](std::span<const Expr> p) {
-                      const Expr front = select(less(p[0], n.integer(0)), p[0] + depth, p[0]);
-                      return select(equal(front, p[1]), p[3], p[2]);
-                    }));
+  TRY(const ValueId hot, n.map(DType::b8, {column, position}, [&](std::span<const Expr> p) {
+    return equal(select(less(p[0], n.integer(0)), p[0] + depth, p[0]), p[1]);
+  }));
+  return only(n.choose(hot, values[1], values[0]));
 }
 
 /// The triangle on or above (below) diagonal k of the last two dims; zeros elsewhere.

@@ -36,6 +36,12 @@ Result<ValueIds> compare(OpContext& n) {
       n.map(DType::b8, {n.in(0), y}, [](std::span<const Expr> p) { return kFn(p[0], p[1]); }));
 }
 
+Result<ValueIds> equal_op(OpContext& n) {
+  if (n.dtype(n.in(0)) != DType::str) return compare<kEqual>(n);
+  TRY_STATUS(expect_pair(n));
+  return only(n.add("string_equal", {}, {n.in(0), n.in(1)}));
+}
+
 template <auto kFn, bool kLegacy = false>
 Result<ValueIds> logic(OpContext& n) {
   TRY_STATUS(expect_dtype(n, 0, n.dtype(n.in(0)) == DType::b8, "booleans"));
@@ -103,8 +109,7 @@ Result<ValueIds> where(OpContext& n) {
   TRY_STATUS(expect_dtype(n, 0, n.dtype(n.in(0)) == DType::b8, "booleans"));
   const DType held = n.dtype(n.in(1));
   TRY_STATUS(expect_dtype(n, 2, n.dtype(n.in(2)) == held, concat(held, " as input 1")));
-  return only(n.map(held, {n.in(0), n.in(1), n.in(2)},
-                    [](std::span<const Expr> p) { return select(p[0], p[1], p[2]); }));
+  return only(n.choose(n.in(0), n.in(1), n.in(2)));
 }
 
 Result<ValueIds> cast_by_name(OpContext& n) {
@@ -154,7 +159,7 @@ constexpr OpRow kRows[] = {
     {"Cast", 6, 1, 1, cast_op},
     {"CastLike", 15, 2, 2, cast_like},
     {"Equal", 1, 2, 2, compare<kEqual, true>},
-    {"Equal", 7, 2, 2, compare<kEqual>},
+    {"Equal", 7, 2, 2, equal_op},
     {"Greater", 1, 2, 2, compare<kGreater, true>},
     {"Greater", 7, 2, 2, compare<kGreater>},
     {"GreaterOrEqual", 12, 2, 2, compare<kGreaterOrEqual>},

@@ -127,25 +127,7 @@ Result<ValueIds> scaler(OpContext& n) {
   }));
 }
 
-/// 1 where the category is the one of the place along a new last axis. A category that is not
-/// listed gives zeros, with zeros = 0, too, where the standard would have the run fail.
-Result<ValueIds> one_hot_encoder(OpContext& n) {
-  n.has_attr("zeros");
-  TRY(const std::vector<std::string> names, n.attr_texts("cats_strings"));
-  if (!names.empty()) return unsupported("categories that are strings");
-  TRY(const std::vector<int64_t> numbers, n.attr_ints("cats_int64s"));
-  TRY_STATUS(n.expect_numbers());
-  TRY(const ValueId x, n.cast(n.in(0), DType::i64));
-  Exprs dims = n.dims(x);
-  dims.push_back(n.integer(1));
-  TRY(const ValueId column, n.reshape(x, std::move(dims)));
-  const ValueId categories = n.ints(numbers);
-  return only(n.map(DType::f32, {column, categories}, [&](std::span<const Expr> p) {
-    return select(equal(p[0], p[1]), n.number(DType::f32, 1), n.number(DType::f32, 0));
-  }));
-}
-
-// ---- LabelEncoder ----
+// ---- tables of labels ----
 
 /// Keys or values of a label encoder.
 struct LabelList {
@@ -234,6 +216,7 @@ ValueId label_constant(OpContext& n, const LabelList& list) {
 /// Numbers of the keys in rising order, NaN at the end; of equal ones the last alone.
 std::vector<size_t> sorted_order(const LabelList& keys) {
   const auto below = [&](size_t a, size_t b) {
+    if (keys.dtype == DType::str) return keys.strings[a] < keys.strings[b];
     if (is_int(keys.dtype)) return keys.whole[a] < keys.whole[b];
     if (std::isnan(keys.reals[a])) return false;
     return std::isnan(keys.reals[b]) || keys.reals[a] < keys.reals[b];
@@ -265,11 +248,27 @@ Result<ValueId> search_key(OpContext& n, ValueId x, ValueId keys, int64_t count)
   return at;
 }
 
-/// The values at the places of the keys, the last value where there is no key.
-Result<ValueIds> label_encoder(OpContext& n) {
+/// Where x is in the list, which rises, and how long the list is where x is not in it.
+Result<ValueId> find_key(OpContext& n, ValueId x, const LabelList& sorted) {
+  const auto count = static_cast<int64_t>(sorted.size());
+  if (sorted.dtype == DType::str) return n.add("string_find", {{"texts", sorted.strings}}, {x});
+  if (count == 0) return n.fill(DType::i64, 0, n.dims(x));
+  const ValueId listed = label_constant(n, sorted);
+  TRY(const ValueId at, search_key(n, x, listed, count));
+  TRY(const ValueId key, n.gather(listed, at, 0));
+  return n.map(DType::i64, {x, key, at}, [&](std::span<const Expr> p) {
+    Expr found = equal(p[0], p[1]);
+    if (is_float(p[0].dtype())) {
+      found = logical_or(found,
+                         logical_and(unary(ExprKind::is_nan, p[0]), unary(ExprKind::is_nan, p[1])));
+    }
+    return select(found, p[2], n.integer(count));
+  });
+}
+
+/// The values at the places of the keys, another one where there is no key.
+Result<ValueIds> look_up(OpContext& n, const LabelList& keys, const LabelList& values) {
   const ValueId x = n.in(0);
-  TRY(const LabelList keys, read_label_list(n, "keys"));
-  TRY(const LabelList values, read_label_list(n, "values"));
   TRY(const LabelList otherwise, read_default_label(n, values.dtype));
   if (keys.size() != values.size()) {
     return invalid_model("expected as many values as keys, got ", values.size(), " and ",
@@ -278,7 +277,6 @@ Result<ValueIds> label_encoder(OpContext& n) {
   if (keys.dtype != n.dtype(x)) {
     return invalid_model("expected keys of ", n.dtype(x), ", got ", keys.dtype);
   }
-  if (keys.dtype == DType::str) return unsupported("keys that are strings");
   const std::vector<size_t> order = sorted_order(keys);
   LabelList sorted{keys.dtype, {}, {}, {}}, table{values.dtype, {}, {}, {}};
   for (const size_t k : order) {
@@ -286,47 +284,70 @@ Result<ValueIds> label_encoder(OpContext& n) {
     table.take(values, k);
   }
   table.take(otherwise, 0);
-  const auto count = static_cast<int64_t>(order.size());
-  const ValueId labels = label_constant(n, table);
-  if (count == 0) {
-    TRY(const ValueId none, n.fill(DType::i64, 0, n.dims(x)));
-    return only(n.gather(labels, none, 0));
-  }
-  const ValueId listed = label_constant(n, sorted);
-  TRY(const ValueId at, search_key(n, x, listed, count));
-  TRY(const ValueId key, n.gather(listed, at, 0));
-  TRY(const ValueId row, n.map(DType::i64, {x, key, at}, [&](std::span<const Expr> p) {
-    Expr found = equal(p[0], p[1]);
-    if (is_float(p[0].dtype())) {
-      found = logical_or(found,
-                         logical_and(unary(ExprKind::is_nan, p[0]), unary(ExprKind::is_nan, p[1])));
-    }
-    return select(found, p[2], n.integer(count));
-  }));
-  return only(n.gather(labels, row, 0));
+  TRY(const ValueId row, find_key(n, x, sorted));
+  return only(n.gather(label_constant(n, table), row, 0));
 }
 
-/// Numbers to the strings at their places.
+Result<ValueIds> label_encoder(OpContext& n) {
+  TRY(const LabelList keys, read_label_list(n, "keys"));
+  TRY(const LabelList values, read_label_list(n, "values"));
+  return look_up(n, keys, values);
+}
+
+/// Numbers to strings where numbers come in, strings to numbers where strings do.
+Result<ValueIds> translate(OpContext& n, const LabelList& numbers, const LabelList& strings) {
+  const bool from_strings = n.dtype(n.in(0)) == DType::str;
+  return from_strings ? look_up(n, strings, numbers) : look_up(n, numbers, strings);
+}
+
+Result<ValueIds> category_mapper(OpContext& n) {
+  LabelList numbers{DType::i64, {}, {}, {}}, strings{DType::str, {}, {}, {}};
+  TRY(numbers.whole, n.attr_ints("cats_int64s"));
+  TRY(strings.strings, n.attr_texts("cats_strings"));
+  return translate(n, numbers, strings);
+}
+
+/// The strings' numbers are their places.
 Result<ValueIds> old_label_encoder(OpContext& n) {
-  LabelList table{DType::str, {}, {}, {}};
-  TRY(table.strings, n.attr_texts("classes_strings"));
-  TRY(const LabelList otherwise, read_default_label(n, DType::str));
-  if (n.dtype(n.in(0)) == DType::str) return unsupported("keys that are strings");
-  if (n.dtype(n.in(0)) != DType::i64) {
-    return invalid_model("expected i64 or strings, got ", n.dtype(n.in(0)));
+  LabelList numbers{DType::i64, {}, {}, {}}, strings{DType::str, {}, {}, {}};
+  TRY(strings.strings, n.attr_texts("classes_strings"));
+  for (size_t k = 0; k < strings.size(); ++k) numbers.whole.push_back(static_cast<int64_t>(k));
+  return translate(n, numbers, strings);
+}
+
+/// 1 where the category is the one of the place along a new last axis. A category that is not
+/// listed gives zeros, with zeros = 0, too, where the standard would have the run fail.
+Result<ValueIds> one_hot_encoder(OpContext& n) {
+  n.has_attr("zeros");
+  TRY(const std::vector<std::string> names, n.attr_texts("cats_strings"));
+  TRY(const std::vector<int64_t> numbers, n.attr_ints("cats_int64s"));
+  const bool are_strings = n.dtype(n.in(0)) == DType::str;
+  if (!(are_strings ? numbers.empty() : names.empty())) {
+    return invalid_model("expected categories of ", n.dtype(n.in(0)));
   }
-  const auto count = static_cast<int64_t>(table.size());
-  table.take(otherwise, 0);
-  TRY(const ValueId row, n.map1(n.in(0), [&](Expr e) {
-    const Expr inside = logical_and(less_equal(n.integer(0), e), less(e, n.integer(count)));
-    return select(inside, e, n.integer(count));
+  ValueId x = n.in(0);
+  if (!are_strings) {
+    TRY_STATUS(n.expect_numbers());
+    TRY(x, n.cast(x, DType::i64));
+  }
+  Exprs dims = n.dims(x);
+  dims.push_back(n.integer(1));
+  TRY(const ValueId column, n.reshape(x, std::move(dims)));
+  if (are_strings) {
+    const ValueId categories = label_constant(n, {DType::str, {}, {}, names});
+    TRY(const ValueId hot, n.add("string_equal", {}, {column, categories}));
+    return only(n.cast(hot, DType::f32));
+  }
+  const ValueId categories = n.ints(numbers);
+  return only(n.map(DType::f32, {column, categories}, [&](std::span<const Expr> p) {
+    return select(equal(p[0], p[1]), n.number(DType::f32, 1), n.number(DType::f32, 0));
   }));
-  return only(n.gather(label_constant(n, table), row, 0));
 }
 
 constexpr OpRow kRows[] = {
     {"ai.onnx.ml.ArrayFeatureExtractor", 1, 2, 2, array_feature_extractor},
     {"ai.onnx.ml.Binarizer", 1, 1, 1, binarizer},
+    {"ai.onnx.ml.CategoryMapper", 1, 1, 1, category_mapper},
     {"ai.onnx.ml.FeatureVectorizer", 1, 1, kVariadic, feature_vectorizer},
     {"ai.onnx.ml.Imputer", 1, 1, 1, imputer},
     {"ai.onnx.ml.LabelEncoder", 1, 1, 1, old_label_encoder},

@@ -486,7 +486,7 @@ constexpr OpRow kRows[] = {
     {"DepthToSpace", 1, 1, 1, depth_to_space},
     {"Expand", 8, 2, 2, expand},
     {"Flatten", 1, 1, 1, flatten},
-    {"Identity", 1, 1, 1, identity},
+    {"Identity", 1, 1, 1, identity, true},
     {"Pad", 1, 1, 1, pad_attributes},
     {"Pad", 11, 2, 4, pad},
     {"Reshape", 1, 1, 1, reshape_attribute},

@@ -25,9 +25,36 @@ struct Vocabulary {
   int64_t most_skipped = 0;
 };
 
+/// The words that the n-grams are made of, as numbers, and x likewise.
+struct Words {
+  std::vector<int64_t> pool;
+  ValueId x;
+};
+Result<Words> read_words(OpContext& n) {
+  Words words;
+  TRY(words.pool, n.attr_ints("pool_int64s"));
+  TRY(const std::vector<std::string> texts, n.attr_texts("pool_strings"));
+  const bool are_strings = n.dtype(n.in(0)) == DType::str;
+  if (!(are_strings ? words.pool.empty() : texts.empty())) {
+    return invalid_model("expected words of ", n.dtype(n.in(0)));
+  }
+  if (!are_strings) {
+    if (!is_int(n.dtype(n.in(0)))) return unsupported("words of type ", n.dtype(n.in(0)));
+    TRY(words.x, n.cast(n.in(0), DType::i64));
+    return words;
+  }
+  std::vector<std::string> known = texts;
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const std::string& text : texts) {
+    words.pool.push_back(std::ranges::lower_bound(known, text) - known.begin());
+  }
+  TRY(words.x, n.add("string_find", {{"texts", known}}, {n.in(0)}));
+  return words;
+}
+
 /// The n-grams of the lengths that are asked for. Of equal ones the last counts.
-Result<Vocabulary> read_vocabulary(OpContext& n) {
-  TRY(const std::vector<int64_t> pool, n.attr_ints("pool_int64s"));
+Result<Vocabulary> read_vocabulary(OpContext& n, std::span<const int64_t> pool) {
   TRY(const std::vector<int64_t> starts, n.attr_ints("ngram_counts"));
   TRY(const std::vector<int64_t> outputs, n.attr_ints("ngram_indexes"));
   TRY(const std::vector<double> weights, n.attr_reals("weights"));
@@ -139,10 +166,9 @@ Result<ValueId> place_outputs(OpContext& n, ValueId counts, const std::vector<Ng
 Result<ValueIds> tf_idf(OpContext& n) {
   constexpr std::string_view kModes[] = {"TF", "IDF", "TFIDF"};
   TRY(const size_t mode, n.attr_choice("mode", kModes, 0));
-  if (n.has_attr("pool_strings")) return unsupported("sequences of strings");
-  if (!is_int(n.dtype(n.in(0)))) return unsupported("words of type ", n.dtype(n.in(0)));
-  TRY(const Vocabulary v, read_vocabulary(n));
-  TRY(ValueId x, n.cast(n.in(0), DType::i64));
+  TRY(const Words words, read_words(n));
+  TRY(const Vocabulary v, read_vocabulary(n, words.pool));
+  ValueId x = words.x;
   const int64_t rank = n.rank(x);
   if (rank > 2) return invalid_model("expected words [C] or [B, C], got rank ", rank);
   const Expr batch = rank == 2 ? n.dim(x, 0) : n.integer(1);

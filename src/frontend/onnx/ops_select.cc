@@ -97,8 +97,11 @@ Result<ValueIds> sorted(OpContext& n, ValueId keys) {
 /// Different elements, or slices along an axis: them, where each was first, which each element is,
 /// and how often each occurs; sorted, or by where they were first.
 Result<ValueIds> distinct(OpContext& n, bool in_order) {
-  TRY_STATUS(n.expect_numbers(0, 1));
   ValueId x = n.in(0);
+  const bool are_strings = n.dtype(x) == DType::str;
+  if (!are_strings) TRY_STATUS(n.expect_numbers(0, 1));
+  // What x is sorted by.
+  TRY(const ValueId numbers, are_strings ? n.add("string_rank", {}, {x}) : Result<ValueId>(x));
   int64_t axis = 0;
   ValueId keys;
   if (n.has_attr("axis")) {
@@ -107,13 +110,14 @@ Result<ValueIds> distinct(OpContext& n, bool in_order) {
     for (int64_t a = 0; a < n.rank(x); ++a) {
       if (a != axis) order.push_back(a);
     }
-    TRY(const ValueId front, n.transpose(x, std::move(order)));
+    TRY(const ValueId front, n.transpose(numbers, std::move(order)));
     TRY(const ValueId rows,
         n.reshape(front, {n.dim(front, 0), n.count(n.dims(front), 1, n.rank(front))}));
     TRY(keys, ranks_of(n, rows));
   } else {
-    TRY(x, n.reshape(x, {n.count(n.dims(x), 0, n.rank(x))}));
-    keys = x;
+    const Expr all = n.count(n.dims(x), 0, n.rank(x));
+    TRY(keys, n.reshape(numbers, {all}));
+    TRY(x, n.reshape(x, {all}));
   }
   const Expr count = n.dim(keys, 0);
   TRY(const ValueIds order, sorted(n, keys));  // values, positions

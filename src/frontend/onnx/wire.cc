@@ -533,6 +533,34 @@ Result<GraphProto> read_graph(std::string_view bytes) {
 Result<TensorProto> read_tensor(std::string_view bytes) {
   return guarded("tensor", [&] { return parse_tensor(bytes); });
 }
+Result<ContainerProto> read_container(std::string_view bytes) {
+  return guarded("sequence or optional", [&] {
+    ContainerProto container;
+    Fields f(bytes);
+    while (f.next()) {
+      switch (f.number()) {
+        case 2:
+          container.elem_type = f.integer();
+          break;
+        case 3:
+          container.tensors.push_back(f.bytes());
+          break;
+        case 5:
+          container.sequences.push_back(f.bytes());
+          break;
+        case 4:
+        case 6:
+        case 7:
+          container.has_other = true;
+          f.skip();
+          break;
+        default:
+          f.skip();
+      }
+    }
+    return container;
+  });
+}
 Result<SparseTensorProto> read_sparse_tensor(std::string_view bytes) {
   return guarded("sparse tensor", [&] { return parse_sparse_tensor(bytes); });
 }

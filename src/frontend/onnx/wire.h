@@ -36,6 +36,14 @@ struct TensorProto {
   std::string_view bytes;  // the whole message, for the typed fields
 };
 
+/// SequenceProto and OptionalProto: the messages of what is in them. Of an optional at most one.
+struct ContainerProto {
+  int64_t elem_type = 0;  // 1 a tensor, 3 a sequence
+  std::vector<std::string_view> tensors;
+  std::vector<std::string_view> sequences;
+  bool has_other = false;  // sparse tensors, maps, optionals
+};
+
 struct SparseTensorProto {
   TensorProto values;
   TensorProto indices;
@@ -150,6 +158,7 @@ struct ModelProto {
 Result<ModelProto> read_model(std::string_view bytes);
 Result<GraphProto> read_graph(std::string_view bytes);
 Result<TensorProto> read_tensor(std::string_view bytes);
+Result<ContainerProto> read_container(std::string_view bytes);
 Result<SparseTensorProto> read_sparse_tensor(std::string_view bytes);
 Result<TypeProto> read_type(std::string_view bytes);
 

@@ -1,0 +1,18 @@
+// ops/container_copy_test.cc
+#include <gtest/gtest.h>
+
+#include "ops/containers.h"
+#include "tests/op_harness.h"
+
+namespace ingot::ops {
+namespace {
+
+TEST(ContainerCopy, TakesContainersAlone) {
+  ExprPool pool;
+  EXPECT_EQ(infer_text(ContainerCopy{}, pool, {"optional(str[])"}), "optional(str[])");
+  EXPECT_EQ(infer_text(ContainerCopy{}, pool, {"f32[2]"}),  // C1
+            "container_copy: x: expected a sequence or optional, got f32[2]");
+}
+
+}  // namespace
+}  // namespace ingot::ops
