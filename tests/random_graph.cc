@@ -497,7 +497,7 @@ class Generator {
     std::vector<ValueId> inputs;
     for (size_t k = 0; k < drawn.inputs.size(); ++k) {
       const Type& type = drawn.inputs[k];
-      if (type.kind == Type::Kind::container) {
+      if (type.is_nothing()) {
         inputs.emplace_back();
         continue;
       }
@@ -513,7 +513,7 @@ class Generator {
     auto outputs = g_.add(drawn.op, std::move(inputs), {concat("sample", g_.node_count())});
     if (!outputs) return;
     for (const ValueId output : *outputs) {
-      if (g_.tensor(output).dtype == DType::f32) {
+      if (g_.type(output).is_tensor() && g_.tensor(output).dtype == DType::f32) {
         values_.push_back(output);
       } else {
         keep_as_real(output);
@@ -565,7 +565,12 @@ std::vector<Tensor> random_inputs(const RandomGraph& random, uint64_t seed) {
         tensor.set_real(i, rng.real(lo, hi));
       } else {
         const int64_t least = static_cast<int64_t>(lo);
-        tensor.set_integer(i, rng.range(least, std::max(least, static_cast<int64_t>(hi))));
+        const int64_t value = rng.range(least, std::max(least, static_cast<int64_t>(hi)));
+        if (type.dtype == DType::str) {
+          tensor.set_string(i, concat(value));
+        } else {
+          tensor.set_integer(i, value);
+        }
       }
     }
     inputs.push_back(std::move(tensor));

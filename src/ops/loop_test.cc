@@ -96,9 +96,9 @@ TEST(Loop, Infer) {
   const auto pool = std::make_shared<ExprPool>();
   Loop op = doubling(pool);
   EXPECT_EQ(infer_text(op, *pool, {"i64[1]", "b8[]", "f32[]"}),  // C1, C2
-            "loop: input 0: expected a tensor like i64[], got i64[1]");
+            "loop: input 0: expected one like i64[], got i64[1]");
   EXPECT_EQ(infer_text(op, *pool, {"i64[]", "b8[]", "f16[]"}),  // C2
-            "loop: input 2: expected a tensor like f32[], got f16[]");
+            "loop: input 2: expected one like f32[], got f16[]");
   op.trip_count = {pool->symbol("n")};
   EXPECT_EQ(infer_text(op, *pool, {"i64[]", "b8[]", "f32[]"}), "f32[], f32[n]");
   op.carried = 2;

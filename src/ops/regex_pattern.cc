@@ -49,6 +49,29 @@ const std::map<std::string_view, RuneSet> kNamedClasses = {
     {"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}};
 
+/// Letters that are one but for their case, as k, K and the sign of kelvin: by what they have in
+/// common, the lower case of the upper case.
+const std::map<uint32_t, RuneSet>& letters_by_case() {
+  static const std::map<uint32_t, RuneSet> kLetters = [] {
+    constexpr uint32_t kLastWithCase = 0x1FFFF;
+    std::map<uint32_t, RuneSet> letters;
+    for (uint32_t rune = 0; rune <= kLastWithCase; ++rune) {
+      letters[lower_case(upper_case(rune))].push_back({rune, rune});
+    }
+    std::erase_if(letters, [](const auto& entry) { return entry.second.size() == 1; });
+    return letters;
+  }();
+  return kLetters;
+}
+
+void add_other_cases(RuneRange range, RuneSet& to) {
+  for (const auto& [_, letters] : letters_by_case()) {
+    const bool is_met = std::ranges::any_of(
+        letters, [&](const RuneRange& r) { return range.lo <= r.lo && r.lo <= range.hi; });
+    if (is_met) append(to, letters);
+  }
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view pattern) : pattern_(pattern) {}
@@ -84,36 +107,29 @@ class Parser {
   Piece one_of(RuneSet set) const {
     if (ignore_case_) {
       RuneSet both = set;
-      for (const RuneRange& r : set) add_other_cases(r.lo, r.hi, both);
+      for (const RuneRange& r : set) add_other_cases(r, both);
       set = std::move(both);
     }
     return {Piece::Kind::runes, normal(std::move(set))};
   }
-  static void add_other_cases(uint32_t lo, uint32_t hi, RuneSet& to) {
-    // Beyond the last letter with a case there is nothing to add.
-    for (uint32_t rune = lo; rune <= std::min(hi, 0x1FFFFu); ++rune) {
-      for (const uint32_t other : {lower_case(rune), upper_case(rune)}) {
-        if (other != rune) to.push_back({other, other});
-      }
-    }
-  }
 
   Result<Piece> choice(int depth) {
     if (depth > kMaxDepth) return bad("groups nested too deep");
-    const bool outer_case = ignore_case_, outer_dot = dot_all_;
     Piece result{Piece::Kind::choice};
     do {
       TRY(Piece part, sequence(depth));
       result.parts.push_back(std::move(part));
     } while (accept("|"));
-    ignore_case_ = outer_case;
-    dot_all_ = outer_dot;
     return result;
   }
 
   Result<Piece> sequence(int depth) {
     Piece result{Piece::Kind::sequence};
     while (!at_end() && !looking_at("|") && !looking_at(")")) {
+      if (accept("\\Q")) {
+        TRY_STATUS(quoted(result.parts));
+        continue;
+      }
       TRY(std::optional<Piece> part, atom(depth));
       if (!part) continue;
       TRY(*part, repeated(std::move(*part)));
@@ -185,7 +201,6 @@ class Parser {
     if (accept("\\b")) return anchored(Anchor::word_boundary);
     if (accept("\\B")) return anchored(Anchor::no_word_boundary);
     if (looking_at("*") || looking_at("+") || looking_at("?")) return bad("nothing to repeat");
-    if (accept("\\Q")) return quoted();
     if (accept("\\")) {
       TRY(RuneSet set, escape());
       return std::optional(one_of(std::move(set)));
@@ -200,16 +215,21 @@ class Parser {
     return piece;
   }
 
-  Result<std::optional<Piece>> quoted() {
-    Piece result{Piece::Kind::sequence};
+  /// Letters up to \E; what follows repeats the last of them.
+  Status quoted(std::vector<Piece>& to) {
     while (!at_end() && !accept("\\E")) {
       TRY(const uint32_t letter, rune());
-      result.parts.push_back(one_of({{letter, letter}}));
+      to.push_back(one_of({{letter, letter}}));
+      if (!accept("\\E")) continue;
+      TRY(to.back(), repeated(std::move(to.back())));
+      break;
     }
-    return std::optional(std::move(result));
+    return {};
   }
 
+  /// Flags that are set within a group hold up to its end.
   Result<std::optional<Piece>> group(int depth) {
+    const bool outer_case = ignore_case_, outer_dot = dot_all_;
     if (accept("?")) {
       if (accept("P<") ||
           (looking_at("<") && !looking_at("<=") && !looking_at("<!") && accept("<"))) {
@@ -238,6 +258,8 @@ class Parser {
     }
     TRY(Piece inside, choice(depth + 1));
     if (!accept(")")) return bad("a group without an end");
+    ignore_case_ = outer_case;
+    dot_all_ = outer_dot;
     return std::optional(std::move(inside));
   }
 

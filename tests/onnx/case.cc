@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct DataSet {
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;
-};
-
 Result<Tensor> decode(std::string_view bytes, const Type& type,
                       const std::shared_ptr<const MappedFile>& owner) {
   if (!type.is_container()) {
@@ -43,18 +38,23 @@ Result<Tensor> read_pb(const fs::path& path, const Type& type) {
   return add_note(decode(owner->text(), type, owner), path.filename().string());
 }
 
-Result<DataSet> read_data_set(const fs::path& folder, const Graph& graph) {
-  DataSet data;
+Result<std::vector<Tensor>> read_inputs(const fs::path& set, const Graph& graph) {
+  std::vector<Tensor> inputs;
   for (const GraphInput& input : graph.inputs()) {
-    const fs::path path = folder / concat("input_", data.inputs.size(), ".pb");
-    if (!fs::exists(path)) return invalid_argument("no data for input ", data.inputs.size());
-    TRY(data.inputs.emplace_back(), read_pb(path, graph.type(input.value)));
+    const fs::path path = set / concat("input_", inputs.size(), ".pb");
+    if (!fs::exists(path)) return invalid_argument("no data for input ", inputs.size());
+    TRY(inputs.emplace_back(), read_pb(path, graph.type(input.value)));
   }
+  return inputs;
+}
+
+Result<std::vector<Tensor>> read_outputs(const fs::path& set, const Graph& graph) {
+  std::vector<Tensor> outputs;
   for (const GraphOutput& output : graph.outputs()) {
-    const fs::path path = folder / concat("output_", data.outputs.size(), ".pb");
-    TRY(data.outputs.emplace_back(), read_pb(path, graph.type(output.value)));
+    const fs::path path = set / concat("output_", outputs.size(), ".pb");
+    TRY(outputs.emplace_back(), read_pb(path, graph.type(output.value)));
   }
-  return data;
+  return outputs;
 }
 
 bool close(double got, double expected) {
@@ -118,11 +118,11 @@ bool binds(Bind bind, const Tensor& data) {
 }
 
 /// Data sets follow the order of the graph's inputs.
-ImportOptions bound(const Graph& graph, const DataSet& data, Bind bind) {
+ImportOptions bound(const Graph& graph, const std::vector<Tensor>& inputs, Bind bind) {
   ImportOptions options;
-  for (size_t k = 0; k < graph.inputs().size(); ++k) {
-    if (!binds(bind, data.inputs[k])) continue;
-    options.constants[graph.inputs()[k].name] = to_constant(data.inputs[k]);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!binds(bind, inputs[k])) continue;
+    options.constants[graph.inputs()[k].name] = to_constant(inputs[k]);
   }
   return options;
 }
@@ -138,23 +138,21 @@ Result<ImportedModel> import_supported(const fs::path& model, const ImportOption
 
 Result<std::string> run_data_set(const fs::path& model, const fs::path& set, Bind bind) {
   TRY(const ImportedModel plain, import_model_with_summary(model));
-  const auto read = read_data_set(set, plain.graph);
-  if (!read) TRY_STATUS(import_supported(model, {}));  // the reason why it cannot be read
-  TRY(const DataSet data, read);
-  const ImportOptions options = bound(plain.graph, data, bind);
+  const auto read = read_inputs(set, plain.graph);
+  if (!read) TRY_STATUS(import_supported(model, {}));  // the reason why they cannot be read
+  TRY(const std::vector<Tensor> all_inputs, read);
+  const ImportOptions options = bound(plain.graph, all_inputs, bind);
   TRY(const ImportedModel imported, import_supported(model, options));
+  TRY(const std::vector<Tensor> expected, read_outputs(set, imported.graph));
   std::vector<Tensor> inputs;
-  for (size_t k = 0; k < data.inputs.size(); ++k) {
+  for (size_t k = 0; k < all_inputs.size(); ++k) {
     if (options.constants.contains(plain.graph.inputs()[k].name)) continue;
-    inputs.push_back(data.inputs[k]);
+    inputs.push_back(all_inputs[k]);
   }
   TRY(const std::vector<Tensor> outputs, Interpreter(imported.graph).run(inputs));
-  if (outputs.size() != data.outputs.size()) {
-    return concat("expected ", data.outputs.size(), " outputs, got ", outputs.size());
-  }
   for (size_t k = 0; k < outputs.size(); ++k) {
     TRY(const Tensor got, rounded(outputs[k]));
-    const std::string text = difference(got, data.outputs[k]);
+    const std::string text = difference(got, expected[k]);
     if (!text.empty()) return concat("output ", k, ": ", text);
   }
   return std::string();
@@ -178,10 +176,10 @@ Result<ImportedModel> import_case(const fs::path& folder) {
   const fs::path model = folder / "model.onnx";
   TRY(const ImportedModel plain, import_model_with_summary(model));
   auto imported = import_supported(model, {});
-  const auto data = read_data_set(folder / "test_data_set_0", plain.graph);
+  const auto inputs = read_inputs(folder / "test_data_set_0", plain.graph);
   for (const Bind bind : {Bind::lists, Bind::scalars_too}) {
-    if (imported || imported.error().code != Code::kUnsupported || !data) break;
-    imported = import_supported(model, bound(plain.graph, *data, bind));
+    if (imported || imported.error().code != Code::kUnsupported || !inputs) break;
+    imported = import_supported(model, bound(plain.graph, *inputs, bind));
   }
   return imported;
 }
