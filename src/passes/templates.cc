@@ -98,8 +98,10 @@ std::optional<int64_t> panel_width(Expr columns) {
   const auto count = columns.as_int();
   if (!count) return kPanelWidth;
   if (*count < 1) return std::nullopt;
-  return *count >= kPanelWidth ? kPanelWidth
-                               : (*count + kVectorWidth - 1) / kVectorWidth * kVectorWidth;
+  const auto padded = [&](int64_t width) { return (*count + width - 1) / width * width; };
+  if (*count <= kPanelWidth) return padded(kVectorWidth);
+  const int64_t widest = padded(48) < padded(kPanelWidth) ? 48 : kPanelWidth;
+  return padded(32) * 10 < padded(widest) * 9 ? 32 : widest;
 }
 
 bool is_worth_winograd(const Graph& graph, NodeId id) {

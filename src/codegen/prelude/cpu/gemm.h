@@ -48,9 +48,13 @@
 namespace ingot_cpu {
 inline namespace INGOT_LEVEL {
 
-/// Columns of one panel of a packed B with n columns.
+/// Columns of one panel of a packed B with n columns: one panel up to 64, else 64, or less where
+/// that leaves fewer columns empty.
 [[maybe_unused]] static constexpr i64 panel_width(i64 n) {
-  return n >= 64 ? 64 : n <= 16 ? 16 : (n + 15) / 16 * 16;
+  if (n <= 64) return n <= 16 ? 16 : (n + 15) / 16 * 16;
+  const i64 by_64 = (n + 63) / 64 * 64, by_48 = (n + 47) / 48 * 48, by_32 = (n + 31) / 32 * 32;
+  const i64 widest = by_48 < by_64 ? 48 : 64;
+  return by_32 * 10 < (widest == 48 ? by_48 : by_64) * 9 ? 32 : widest;
 }
 /// Panels of a packed B with n columns.
 [[maybe_unused]] static constexpr i64 panel_count(i64 n) {
