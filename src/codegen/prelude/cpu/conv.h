@@ -123,19 +123,16 @@ INGOT_FN i64 keep_rows(HeldRows& held, i64 picture, i64 first, i64 last, i64 row
   return missing;
 }
 
-/// Copies a window to [KH, KW * C]; zeros outside the picture.
+/// Copies a window to [KH, KW * C]; zeros outside the picture. Up to W - 1 floats behind it are
+/// overwritten.
 INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
   const i64 first = p.iw < 0 ? -p.iw : 0, last = s.w - p.iw < s.kw ? s.w - p.iw : s.kw;
   const i64 left = first * s.c, right = last * s.c, run = s.kw * s.c;
   for (i64 kh = 0; kh < s.kh; ++kh, to += run) {
+    for (i64 i = 0; i < run; i += W) store(to + i, vf32{});
     const i64 ih = p.ih + kh * s.dilation_h;
-    if (!is_row_inside(s, ih) || left >= right) {
-      copy_floats(nullptr, to, run);
-      continue;
-    }
-    copy_floats(nullptr, to, left);
+    if (!is_row_inside(s, ih) || left >= right) continue;
     copy_floats(p.image + ih * s.x_row_stride + p.iw * s.c + left, to + left, right - left);
-    copy_floats(nullptr, to + right, run - right);
   }
 }
 
@@ -154,20 +151,39 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 [[maybe_unused]] static bool find_rows(const ConvShape& s, Pixel p, i64 count, i64 height,
                                        const f32** rows, f32* windows) {
   const i64 run = s.kw * s.c;
-  for (i64 i = 0; i < height; ++i) {
-    const f32* from = p.image + p.ih * s.x_row_stride + p.iw * s.c;
-    const bool copied = !inside_horizontally(s, p);
-    if (copied) {
-      if (s.kh * run > kWindowSize) return false;
-      from = windows + i * kWindowSize;
-      copy_window(s, p, windows + i * kWindowSize);
-    }
-    const i64 step = copied ? run : s.dilation_h * s.x_row_stride;
+  for (i64 i = 0, n; i < count; i += n) {  // n neighbours in an output row
+    n = s.ow - p.ow < count - i ? s.ow - p.ow : count - i;
     for (i64 kh = 0; kh < s.kh; ++kh) {
-      const bool inside = copied || is_row_inside(s, p.ih + kh * s.dilation_h);
-      rows[kh * height + i] = inside ? from + kh * step : zeros;
+      const i64 ih = p.ih + kh * s.dilation_h;
+      const bool inside = is_row_inside(s, ih);
+      const f32* from = inside ? p.image + ih * s.x_row_stride + p.iw * s.c : zeros;
+      const i64 step = inside ? s.stride_w * s.c : 0;
+      for (i64 k = 0; k < n; ++k, from += step) rows[kh * height + i + k] = from;
     }
-    if (i + 1 < count) advance(s, p);
+    const auto use_copy = [&](i64 k, const Pixel& pixel) INGOT_LAMBDA {
+      f32* const window = windows + (i + k) * kWindowSize;
+      copy_window(s, pixel, window);
+      for (i64 kh = 0; kh < s.kh; ++kh) rows[kh * height + i + k] = window + kh * run;
+    };
+    // From the left those that stick out to the left, from the right the others.
+    Pixel left = p, right = p;
+    right.iw += (n - 1) * s.stride_w;
+    const bool fits = s.kh * run <= kWindowSize - W;
+    i64 first = 0, last = n - 1;
+    for (; first <= last && !inside_horizontally(s, left); ++first, left.iw += s.stride_w) {
+      if (!fits) return false;
+      use_copy(first, left);
+    }
+    for (; first <= last && !inside_horizontally(s, right); --last, right.iw -= s.stride_w) {
+      if (!fits) return false;
+      use_copy(last, right);
+    }
+    p.ow += n - 1;
+    p.iw += (n - 1) * s.stride_w;
+    advance(s, p);
+  }
+  for (i64 kh = 0; kh < s.kh; ++kh) {
+    for (i64 i = count; i < height; ++i) rows[kh * height + i] = rows[kh * height + count - 1];
   }
   return true;
 }

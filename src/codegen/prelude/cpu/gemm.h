@@ -113,32 +113,53 @@ INGOT_FN void fma_broadcast_into(vf32& acc, const f32* a, vf32 b) {
 #endif
 }
 
+/// One step of k, or kSteps of them: acc[i, j] += sum over s of row(i)[s] * b[s, j].
+template <i64 kSteps, i64 kWidth, i64 MR, i64 NV, class Row>
+INGOT_FN void accumulate_steps(const Row& row, const f32* b, Later later, vf32 (&acc)[MR][NV]) {
+  vf32 bv[kSteps][NV];
+  INGOT_UNROLL for (i64 s = 0; s < kSteps; ++s) {
+    INGOT_UNROLL for (i64 j = 0; j < NV; ++j) bv[s][j] = load(b + s * kWidth + j * W);
+    INGOT_UNROLL for (i64 j = 0; j < NV * W; j += 16) {
+      __builtin_prefetch(b + (kPrefetchSteps + s) * kWidth + j, 0, 3);
+    }
+  }
+  __builtin_prefetch(later.at, 0, 2);
+  INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
+    const f32* const a = row(i);
+    INGOT_UNROLL for (i64 s = 0; s < kSteps; ++s) {
+      if constexpr (NV == 1) {
+        fma_broadcast_into(acc[i][0], a + s, bv[s][0]);
+      } else {
+        const vf32 av = splat<W>(a[s]);
+        INGOT_UNROLL for (i64 j = 0; j < NV; ++j) fma_into(acc[i][j], av, bv[s][j]);
+      }
+    }
+  }
+}
+
 /// The micro-kernel: acc[i, j] += sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
 ///
-/// b is [taps, k, kWidth]; only NV * W columns of it are read.
+/// b is [taps, k, kWidth]; only NV * W columns of it are read. There are 15 registers for addresses:
+/// tiles of more rows read the address of a row anew, but then take several steps with it, as many
+/// as there are registers for vectors of b.
 template <i64 kWidth, i64 MR, i64 NV>
 INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b, Later later,
                          vf32 (&acc)[MR][NV]) {
-  for (i64 t = 0; t < taps; ++t) {
+  constexpr i64 kSteps = MR <= 8 ? 1 : NV == 1 ? 4 : 2;
+  for (i64 t = 0; t < taps; ++t, rows += MR) {
+    i64 c = 0;
+    if constexpr (kSteps > 1) {
+      for (; c + kSteps <= k; c += kSteps, b += kSteps * kWidth, later.at += kSteps * later.step) {
+        const f32* const* at = rows;
+        asm("" : "+r"(at));  // so that the addresses are not kept, in registers of another kind
+        accumulate_steps<kSteps, kWidth>([&](i64 i) INGOT_LAMBDA { return at[i] + c; }, b, later,
+                                         acc);
+      }
+    }
     const f32* a[MR];
-    INGOT_UNROLL for (i64 i = 0; i < MR; ++i) a[i] = rows[t * MR + i];
-    for (i64 c = 0; c < k; ++c) {
-      vf32 bv[NV];
-      INGOT_UNROLL for (i64 j = 0; j < NV; ++j) bv[j] = load(b + j * W);
-      INGOT_UNROLL for (i64 j = 0; j < NV * W; j += 16) {
-        __builtin_prefetch(b + kPrefetchSteps * kWidth + j, 0, 3);
-      }
-      __builtin_prefetch(later.at, 0, 2);
-      later.at += later.step;
-      INGOT_UNROLL for (i64 i = 0; i < MR; ++i) {
-        if constexpr (NV == 1) {
-          fma_broadcast_into(acc[i][0], a[i] + c, bv[0]);
-        } else {
-          const vf32 av = splat<W>(a[i][c]);
-          INGOT_UNROLL for (i64 j = 0; j < NV; ++j) fma_into(acc[i][j], av, bv[j]);
-        }
-      }
-      b += kWidth;
+    INGOT_UNROLL for (i64 i = 0; i < MR; ++i) a[i] = rows[i];
+    for (; c < k; ++c, b += kWidth, later.at += later.step) {
+      accumulate_steps<1, kWidth>([&](i64 i) INGOT_LAMBDA { return a[i] + c; }, b, later, acc);
     }
   }
 }
