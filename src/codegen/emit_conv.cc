@@ -101,8 +101,10 @@ class ConvWriter {
       kernel.units = pictures_ * out_height_;
       unit_terms = terms * out_width_;
     } else {
-      kernel.units = ceildiv(pixels, kRowBlock) * (op_.groups * panels_);
-      unit_terms = floordiv(terms, op_.groups) * (kRowBlock * panel_width_);
+      const Expr pixel_terms = floordiv(terms, op_.groups) * panel_width_;
+      row_block_ = choose_row_block(pixel_terms);
+      kernel.units = ceildiv(pixels, row_block_) * (op_.groups * panels_);
+      unit_terms = pixel_terms * row_block_;
     }
     // A depthwise sum reads two vectors for every multiply-add.
     const int64_t slowdown = depthwise ? 4 : 1;
@@ -166,13 +168,13 @@ class ConvWriter {
   void write_blocks() {
     Writer& out = w_.out();
     out.line("const i64 pixels = ", cpu_dim(pictures_ * out_height_ * out_width_), ";");
-    out.line("const i64 blocks = (pixels + ", kRowBlock - 1, ") / ", kRowBlock, ";");
+    out.line("const i64 blocks = (pixels + ", row_block_ - 1, ") / ", row_block_, ";");
     if (op_.groups == 1) write_epilogue_of(pool_.integer(0));
     out.block("while (begin < end)", [&] {
       out.line("const i64 panel = begin / blocks, first = begin % blocks;");
       out.line("const i64 count = min(blocks - first, end - begin);");
-      out.line("const i64 m_end = min(pixels, (first + count) * ", kRowBlock, ");");
-      write_group(concat("first * ", kRowBlock, ", m_end"), "shape", w_.is_produced());
+      out.line("const i64 m_end = min(pixels, (first + count) * ", row_block_, ");");
+      write_group(concat("first * ", row_block_, ", m_end"), "shape", w_.is_produced());
       out.line("begin += count;");
     });
   }
@@ -403,6 +405,7 @@ class ConvWriter {
   std::optional<Product> product_;  // that computes operand 0
   bool two_dims_ = false;
   int64_t unit_rows_ = 1;
+  int64_t row_block_ = kRowBlock;  // pixels of a unit, where nothing else says so
   Expr m_;
 };
 

@@ -8,9 +8,6 @@
 namespace ingot {
 namespace {
 
-/// A unit is at least some two microseconds of work. Neighbours in a piece are one call, so small
-/// units cost nothing, and are shared evenly.
-constexpr double kUnitOperations = 4e5;
 /// A right side this small stays in a core's own cache. Then a thread takes whole rows, as the
 /// kernels before and after do: what it reads it has written itself, and nothing but these panels
 /// is read by several. Larger ones are better split, panel by panel.
@@ -55,9 +52,7 @@ class GemmWriter {
     } else {
       const auto right = (p_.k * p_.panels * p_.width).as_int();
       rows_first_ = !p_.batched && right && *right <= kRowsFirstBytes / 4;
-      const auto tile = static_cast<double>((p_.k * p_.width).as_int().value_or(4096 * 64)) * 24;
-      const auto tiles = static_cast<int64_t>(kUnitOperations / std::max(tile, 1.0));
-      row_block_ = std::clamp<int64_t>(12 * tiles, rows_first_ ? kLeastRows : 12, kRowBlock);
+      row_block_ = choose_row_block(p_.k * p_.width, rows_first_ ? kLeastRows : 12);
     }
     groups_ = floordiv(p_.panels + group_panels_ - 1, group_panels_);
     blocks_ = ceildiv(p_.rows, row_block_);

@@ -61,6 +61,13 @@ std::optional<int64_t> boundary(Expr compare, Expr lane) {
 
 }  // namespace
 
+int64_t choose_row_block(Expr row_terms, int64_t least) {
+  constexpr double kUnitOperations = 4e5;
+  const auto tile = static_cast<double>(row_terms.as_int().value_or(4096 * 64)) * 2 * 12;
+  const auto tiles = static_cast<int64_t>(kUnitOperations / std::max(tile, 1.0));
+  return std::clamp<int64_t>(12 * tiles, least, kRowBlock);
+}
+
 std::string size_text(Expr dim) {
   if (const auto constant = dim.as_int()) return concat("Lit<", *constant, ">{}");
   return concat("i64(", cpu_dim(dim), ")");

@@ -19,6 +19,10 @@ namespace ingot {
 inline constexpr int64_t kRowBlock = 96;
 /// Throughput that work is estimated with, in GFLOP/s: two thirds of a usual core.
 inline constexpr int64_t kGflops = 80;
+/// Rows of one work unit, a multiple of 12 and kRowBlock at the most, each of so many
+/// multiply-adds: some two microseconds of work. Neighbours in a piece are one call, so small units
+/// cost nothing, and are shared evenly.
+int64_t choose_row_block(Expr row_terms, int64_t least = 12);
 /// Bytes of produced rows that a unit keeps: they stay in the L2 beside a panel of weights.
 inline constexpr int64_t kProducedBytes = int64_t{512} << 10;
 

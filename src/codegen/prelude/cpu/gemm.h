@@ -139,9 +139,9 @@ INGOT_FN void accumulate_steps(const Row& row, const f32* b, Later later, vf32 (
 
 /// The micro-kernel: acc[i, j] += sum over taps t and k of rows[t * MR + i][k] * b[t, k, j].
 ///
-/// b is [taps, k, kWidth]; only NV * W columns of it are read. There are 15 registers for addresses:
-/// tiles of more rows read the address of a row anew, but then take several steps with it, as many
-/// as there are registers for vectors of b.
+/// b is [taps, k, kWidth]; only NV * W columns of it are read. There are 15 registers for
+/// addresses: tiles of more rows read the address of a row anew, but then take several steps with
+/// it, as many as there are registers for vectors of b.
 template <i64 kWidth, i64 MR, i64 NV>
 INGOT_FN void accumulate(const f32* const* rows, i64 taps, i64 k, const f32* b, Later later,
                          vf32 (&acc)[MR][NV]) {
