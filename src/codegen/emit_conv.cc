@@ -102,7 +102,9 @@ class ConvWriter {
       unit_terms = terms * out_width_;
     } else {
       const Expr pixel_terms = floordiv(terms, op_.groups) * panel_width_;
-      row_block_ = choose_row_block(pixel_terms);
+      // Enough panels are shared out whole: each is read from its beginning to its end once.
+      constexpr int64_t kManyPanels = 8;
+      if (op_.groups * panels_ < kManyPanels) row_block_ = choose_row_block(pixel_terms);
       kernel.units = ceildiv(pixels, row_block_) * (op_.groups * panels_);
       unit_terms = pixel_terms * row_block_;
     }

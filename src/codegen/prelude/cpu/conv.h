@@ -139,7 +139,7 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 #ifdef INGOT_TILES_ELSEWHERE
 [[gnu::visibility("hidden")]] void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
                                                  MultiplyTile multiply, i64 width, const f32* x,
-                                                 const f32* w, Start start, f32* tile,
+                                                 const f32* w, Later later, Start start, f32* tile,
                                                  f32* windows);
 #else
 // The tables are filled by functions of their own, not inlined, because they are the same for every
@@ -208,14 +208,14 @@ INGOT_FN void copy_window(const ConvShape& s, const Pixel& p, f32* to) {
 /// count of a part of a panel.
 INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
                               MultiplyTile multiply, i64 width, const f32* x, const f32* w,
-                              Start start, f32* tile, f32* windows) {
+                              Later later, Start start, f32* tile, f32* windows) {
   const f32* rows[kTapTable * kTallestTile];
   const Pixel first = pixel_at(s, x, m);
   const i64 run = s.kw * s.c, taps = s.kh * s.kw;
   const bool by_rows = run * s.kh == 0 || (s.dilation_w == 1 && s.x_pixel_stride == s.c &&
                                            run <= kZeroCount && s.kh <= kTapTable);
   if (by_rows && find_rows(s, first, count, height, rows, windows)) {
-    return multiply(rows, s.kh, run, w, {w, 0}, start, tile);
+    return multiply(rows, s.kh, run, w, later, start, tile);
   }
   // Channels in runs of at most kZeroCount, taps in groups of at most kTapTable; because the sum is
   // in order of (kh, kw, c), more than one run of channels means one tap at a time.
@@ -225,7 +225,8 @@ INGOT_TILE void convolve_tile(const ConvShape& s, i64 m, i64 count, i64 height,
     for (i64 c = 0; c < s.c; c += kZeroCount) {
       const i64 length = s.c - c < kZeroCount ? s.c - c : kZeroCount;
       find_taps(s, first, count, height, tap, tap_count, c, rows);
-      multiply(rows, tap_count, length, w + (tap * s.c + c) * width, {w, 0}, start, tile);
+      multiply(rows, tap_count, length, w + (tap * s.c + c) * width, later, start, tile);
+      later.at += tap_count * length * later.step;
       start = Start::tile;
     }
   }
@@ -250,29 +251,34 @@ INGOT_TILE void convolve_block(const ConvShape& s, i64 pixel_begin, i64 pixel_en
   static_assert(MR <= kTallestTile);
   const Start start = begin == nullptr ? Start::zero : Start::tile;
   const bool aliased = s.x_pixel_stride * s.stride_w % 1024 == 0;
+  // The next panel is fetched as in multiply_block.
+  const i64 terms = s.kh * s.kw * s.c, tiles = (pixel_end - pixel_begin + MR - 1) / MR;
+  const i64 later_step = (NV * W + tiles - 1) / tiles;
   alignas(64) f32 tile[(MR * NV > kSingle ? MR * NV : kSingle) * W];
   f32 windows[MR * kWindowSize];
   for (i64 panel = panel_begin; panel < panel_end; ++panel) {
-    const f32* panel_w = w + panel * s.kh * s.kw * s.c * kWidth;
+    const f32* panel_w = w + panel * terms * kWidth;
     const i64 first_column = panel * kWidth, columns = n - first_column;
     if (pixel_end - pixel_begin == 1) {
       for (i64 part = 0; part < kWidth && part < columns; part += kSingle * W) {
         const i64 column = first_column + part;
         if (begin != nullptr) begin(initial, 1, column, kSingle, n, tile);
         convolve_tile(s, pixel_begin, 1, 1, multiply_tile<1, kSingle, kWidth>, kWidth, x,
-                      panel_w + part, start, tile, windows);
+                      panel_w + part, {w, 0}, start, tile, windows);
         finish(epilogue, pixel_begin, 1, column, kSingle, n, tile);
       }
       continue;
     }
     for (i64 part = 0; part < kWidth && part < columns; part += NV * W) {
       const i64 column = first_column + part;
-      for (i64 m = pixel_begin, height; m < pixel_end; m += height) {
+      Later later = {panel_w + terms * kWidth + part * terms, later_step};
+      for (i64 m = pixel_begin, height; m < pixel_end;
+           m += height, later.at += terms * later.step) {
         height = tile_height<MR>(pixel_end - m, aliased);
         const i64 count = height < pixel_end - m ? height : pixel_end - m;
         if (begin != nullptr) begin(initial, height, column, NV, n, tile);
         convolve_tile(s, m, count, height, tall_tile<MR, NV, kWidth>(height), kWidth, x,
-                      panel_w + part, start, tile, windows);
+                      panel_w + part, later, start, tile, windows);
         finish(epilogue, m, count, column, NV, n, tile);
       }
     }
