@@ -17,8 +17,10 @@ using regex::Piece;
 using regex::RuneRange;
 using regex::RuneSet;
 
-constexpr size_t kMaxNodes = 20000;
+constexpr size_t kMaxNodes = size_t{1} << 17;
 constexpr size_t kMaxEntries = size_t{1} << 18;  // of the table
+/// Nodes that are looked at on the way there: a fraction of a second.
+constexpr size_t kMaxSteps = size_t{1} << 24;
 
 /// A node of the automaton: reads a byte of [lo, hi] and goes on at `next`; or goes on at `next`
 /// and `other` without reading, at an anchor only where that holds.
@@ -105,6 +107,8 @@ int build(NfaBuilder& nfa, const Piece& piece, int next) {
   switch (piece.kind) {
     case Piece::Kind::runes:
       return nfa.runes(piece.set, next);
+    case Piece::Kind::byte:
+      return nfa.add({NfaNode::Kind::bytes, 0, 0xFF, next});
     case Piece::Kind::anchor:
       return nfa.anchor(piece.anchor, next);
     case Piece::Kind::sequence:
@@ -136,78 +140,78 @@ int build(NfaBuilder& nfa, const Piece& piece, int next) {
   INGOT_UNREACHABLE();
 }
 
+/// What is on one side of a place in a text.
+enum class Side : uint8_t { end, word, newline, other };
+
+/// Whether an anchor holds between two sides.
+bool holds(Anchor anchor, Side behind, Side ahead) {
+  switch (anchor) {
+    case Anchor::text_begin:
+      return behind == Side::end;
+    case Anchor::text_end:
+      return ahead == Side::end;
+    case Anchor::line_begin:
+      return behind == Side::end || behind == Side::newline;
+    case Anchor::line_end:
+      return ahead == Side::end || ahead == Side::newline;
+    case Anchor::word_boundary:
+      return (behind == Side::word) != (ahead == Side::word);
+    case Anchor::no_word_boundary:
+      return (behind == Side::word) == (ahead == Side::word);
+  }
+  INGOT_UNREACHABLE();
+}
+
 /// Makes the sets of nodes that the automaton may be in the states of a table.
 class Determiniser {
  public:
-  explicit Determiniser(const std::vector<NfaNode>& nodes) : nodes_(nodes) {
-    has_words_ = std::ranges::any_of(nodes, [](const NfaNode& node) {
-      return node.kind == NfaNode::Kind::anchor &&
-             (node.anchor == Anchor::word_boundary || node.anchor == Anchor::no_word_boundary);
-    });
+  explicit Determiniser(const std::vector<NfaNode>& nodes) : nodes_(nodes), seen_(nodes.size(), 0) {
+    for (const NfaNode& node : nodes) {
+      if (node.kind != NfaNode::Kind::anchor) continue;
+      has_anchors_ = true;
+      has_words_ |= node.anchor == Anchor::word_boundary || node.anchor == Anchor::no_word_boundary;
+      has_lines_ |= node.anchor == Anchor::line_begin || node.anchor == Anchor::line_end;
+    }
   }
 
+  /// None: it would be too large.
   std::optional<RegexTable> run(int begin) {
     find_classes();
-    list_.push_back({});
-    list_.push_back({closure({begin}, nullptr), false});  // no other is it: here the text begins
-    for (size_t s = 0; s < list_.size(); ++s) {
-      if (list_.size() * table_.classes > kMaxEntries || list_.size() > 0xFFFF) return std::nullopt;
-      const State state = list_[s];
-      const auto reached = [&](bool text_end, bool before_word) {
-        const Place place = {s == 1, text_end, state.behind_word, before_word};
-        return closure(state.nodes, &place);
-      };
-      table_.accepts.push_back(std::ranges::any_of(
-          reached(true, false), [&](int node) { return at(node).kind == NfaNode::Kind::match; }));
-      const std::array before = {reached(false, false), reached(false, true)};
-      for (const uint8_t byte : example_) {
-        const bool is_word = has_words_ && is_word_byte(byte);
-        std::vector<int> next;
-        for (const int node : before[is_word ? 1 : 0]) {
-          const NfaNode& n = at(node);
-          if (n.kind != NfaNode::Kind::bytes || byte < n.lo || byte > n.hi) continue;
-          next.push_back(n.next);
-        }
-        table_.next.push_back(add_state(std::move(next), is_word));
+    const State dead, first{closure({begin}, nullptr), Side::end};
+    states_.push_back(&dead);
+    states_.push_back(&first);  // no other is it: here the text begins
+    for (size_t s = 0; s < states_.size(); ++s) {
+      add_row(*states_[s]);
+      if (states_.size() * table_.classes > kMaxEntries || states_.size() > 0xFFFF ||
+          steps_ > kMaxSteps) {
+        return std::nullopt;
       }
     }
     return std::move(table_);
   }
 
  private:
-  /// Where reading goes on, up to anchors, and whether the last byte was one of a word.
+  /// Where reading goes on, up to anchors, and what was read last as far as that matters.
   struct State {
     std::vector<int> nodes;
-    bool behind_word = false;
+    Side behind = Side::other;
     friend auto operator<=>(const State&, const State&) = default;
   };
-  /// A place in a text.
   struct Place {
-    bool text_begin, text_end, behind_word, before_word;
-
-    bool holds(Anchor anchor) const {
-      switch (anchor) {
-        case Anchor::text_begin:
-          return text_begin;
-        case Anchor::text_end:
-          return text_end;
-        case Anchor::word_boundary:
-          return behind_word != before_word;
-        case Anchor::no_word_boundary:
-          return behind_word == before_word;
-      }
-      INGOT_UNREACHABLE();
-    }
+    Side behind, ahead;
   };
 
   const NfaNode& at(int node) const { return nodes_[static_cast<size_t>(node)]; }
 
-  static bool is_word_byte(uint8_t byte) {
-    return std::ranges::any_of(regex::word_runes(),
-                               [&](const RuneRange& r) { return r.lo <= byte && byte <= r.hi; });
+  Side side_of(uint8_t byte) const {
+    if (has_lines_ && byte == '\n') return Side::newline;
+    const bool is_word = has_words_ && std::ranges::any_of(regex::word_runes(), [&](RuneRange r) {
+                           return r.lo <= byte && byte <= r.hi;
+                         });
+    return is_word ? Side::word : Side::other;
   }
 
-  /// Bytes that no node tells apart are one class.
+  /// Bytes that no node and no anchor tells apart are one class.
   void find_classes() {
     std::array<bool, 257> begins = {true};
     for (const NfaNode& node : nodes_) {
@@ -215,43 +219,71 @@ class Determiniser {
       begins[node.lo] = true;
       begins[node.hi + 1u] = true;
     }
-    for (const RuneRange& r : regex::word_runes()) {
-      if (!has_words_) break;
-      begins[r.lo] = true;
-      begins[r.hi + 1u] = true;
+    for (size_t byte = 1; byte < 256; ++byte) {
+      const auto b = static_cast<uint8_t>(byte);
+      if (side_of(b) != side_of(static_cast<uint8_t>(b - 1))) begins[byte] = true;
     }
     table_.classes = 0;
     for (size_t byte = 0; byte < 256; ++byte) {
       if (begins[byte]) {
-        example_.push_back(static_cast<uint8_t>(byte));
+        sides_.push_back(side_of(static_cast<uint8_t>(byte)));
         ++table_.classes;
       }
       table_.class_of[byte] = static_cast<uint8_t>(table_.classes - 1);
     }
   }
 
-  uint16_t add_state(std::vector<int> nodes, bool behind_word) {
-    State state{closure(std::move(nodes), nullptr), behind_word};
+  void add_row(const State& state) {
+    std::vector<std::vector<int>> next(table_.classes);
+    for (const Side ahead : {Side::end, Side::word, Side::newline, Side::other}) {
+      const Place place = {state.behind, ahead};
+      const std::vector<int> nodes = has_anchors_ ? closure(state.nodes, &place) : state.nodes;
+      if (ahead == Side::end) {
+        table_.accepts.push_back(std::ranges::any_of(
+            nodes, [&](int node) { return at(node).kind == NfaNode::Kind::match; }));
+        continue;
+      }
+      for (const int node : nodes) {
+        const NfaNode& n = at(node);
+        if (n.kind != NfaNode::Kind::bytes || n.lo > n.hi) continue;
+        for (size_t c = table_.class_of[n.lo]; c <= table_.class_of[n.hi]; ++c, ++steps_) {
+          if (sides_[c] == ahead) next[c].push_back(n.next);
+        }
+      }
+    }
+    for (size_t c = 0; c < next.size(); ++c) {
+      table_.next.push_back(steps_ > kMaxSteps ? uint16_t{0}
+                                               : add_state(std::move(next[c]), sides_[c]));
+    }
+  }
+
+  uint16_t add_state(std::vector<int> nodes, Side behind) {
+    State state{closure(std::move(nodes), nullptr), behind};
     if (state.nodes.empty()) return 0;
-    const auto [found, is_new] = states_.try_emplace(state, static_cast<uint16_t>(list_.size()));
-    if (is_new) list_.push_back(std::move(state));
+    const auto [found, is_new] =
+        numbers_.try_emplace(std::move(state), static_cast<uint16_t>(states_.size()));
+    if (is_new) states_.push_back(&found->first);
     return found->second;
   }
 
-  /// Every node that is reached without reading, sorted; anchors are passed at a place alone.
-  std::vector<int> closure(std::vector<int> stack, const Place* place) const {
-    std::vector<bool> seen(nodes_.size());
+  /// Every node that is reached without reading, sorted, but for those that only lead on; anchors
+  /// are passed at a place alone.
+  std::vector<int> closure(std::vector<int> stack, const Place* place) {
     std::vector<int> result;
+    ++closures_;
     while (!stack.empty()) {
       const int node = stack.back();
       stack.pop_back();
-      if (node < 0 || seen[static_cast<size_t>(node)]) continue;
-      seen[static_cast<size_t>(node)] = true;
-      result.push_back(node);
+      if (node < 0 || seen_[static_cast<size_t>(node)] == closures_) continue;
+      seen_[static_cast<size_t>(node)] = closures_;
+      ++steps_;
       const NfaNode& n = at(node);
+      const bool is_anchor = n.kind == NfaNode::Kind::anchor;
+      if (n.kind != NfaNode::Kind::split && !(is_anchor && place != nullptr))
+        result.push_back(node);
       const bool passes =
           n.kind == NfaNode::Kind::split ||
-          (n.kind == NfaNode::Kind::anchor && place != nullptr && place->holds(n.anchor));
+          (is_anchor && place != nullptr && holds(n.anchor, place->behind, place->ahead));
       if (!passes) continue;
       stack.push_back(n.next);
       stack.push_back(n.other);
@@ -261,10 +293,13 @@ class Determiniser {
   }
 
   const std::vector<NfaNode>& nodes_;
-  bool has_words_ = false;        // whether it matters what is a word
-  std::vector<uint8_t> example_;  // a byte of each class
-  std::map<State, uint16_t> states_;
-  std::vector<State> list_;  // by number
+  bool has_anchors_ = false, has_words_ = false, has_lines_ = false;
+  std::vector<Side> sides_;  // that bytes of each class are
+  std::map<State, uint16_t> numbers_;
+  std::vector<const State*> states_;  // by number
+  std::vector<uint32_t> seen_;        // by node: the last closure that it is in
+  uint32_t closures_ = 0;
+  size_t steps_ = 0;
   RegexTable table_;
 };
 
@@ -296,7 +331,7 @@ Result<RegexTable> compile_regex(std::string_view pattern) {
   const int begin = build(nfa, piece, match);
   std::optional<RegexTable> table;
   if (!nfa.too_large) table = Determiniser(nfa.nodes).run(begin);
-  if (!table) return unsupported("pattern ", quote(pattern), ": its automaton is too large");
+  if (!table) return unsupported(regex::shown(pattern), ": its automaton is too large");
   return *std::move(table);
 }
 

@@ -1,8 +1,8 @@
 // ops/regex.h: regular expressions in RE2's syntax, as a table that decides whether a text matches.
 //
-// Not there: Unicode properties (\pN), multi-line mode. The table walks over the bytes of UTF-8
-// text; a byte that is no UTF-8 matches nothing. Words are of ASCII letters, digits and _, as in
-// RE2. Source: https://github.com/google/re2/wiki/Syntax
+// Not there: Unicode properties (\pN). The table walks over the bytes of UTF-8 text; a byte that is
+// no UTF-8 matches \C alone. Words are of ASCII letters, digits and _, as in RE2.
+// Source: https://github.com/google/re2/wiki/Syntax
 #pragma once
 
 #include <array>

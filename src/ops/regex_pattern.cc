@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxRepeat = 1000;  // RE2's bound
 constexpr int kMaxDepth = 200;
+constexpr int kMaxPieces = 20000;
 
 RuneSet complement(const RuneSet& set) {
   RuneSet result;
@@ -49,26 +50,41 @@ const std::map<std::string_view, RuneSet> kNamedClasses = {
     {"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}};
 
-/// Letters that are one but for their case, as k, K and the sign of kelvin: by what they have in
-/// common, the lower case of the upper case.
+/// Letters that are one but for their case, as k, K and the sign of kelvin, by each of them.
 const std::map<uint32_t, RuneSet>& letters_by_case() {
   static const std::map<uint32_t, RuneSet> kLetters = [] {
     constexpr uint32_t kLastWithCase = 0x1FFFF;
-    std::map<uint32_t, RuneSet> letters;
+    // The i of Turkish without a dot, and the I with one, are letters of their own.
+    constexpr uint32_t kDottedI = 0x130, kDotlessI = 0x131;
+    std::map<uint32_t, RuneSet> by_common;  // the lower case of the upper case
     for (uint32_t rune = 0; rune <= kLastWithCase; ++rune) {
-      letters[lower_case(upper_case(rune))].push_back({rune, rune});
+      if (rune == kDottedI || rune == kDotlessI) continue;
+      by_common[lower_case(upper_case(rune))].push_back({rune, rune});
     }
-    std::erase_if(letters, [](const auto& entry) { return entry.second.size() == 1; });
+    // These are one since Unicode 15.1, without a case that says so.
+    for (const auto& [a, b] : {std::pair(0x390u, 0x1FD3u), {0x3B0u, 0x1FE3u}, {0xFB05u, 0xFB06u}}) {
+      by_common[a] = {{a, a}, {b, b}};
+      by_common.erase(b);
+    }
+    std::map<uint32_t, RuneSet> letters;
+    for (const auto& [_, set] : by_common) {
+      for (const RuneRange& r : set) {
+        if (set.size() > 1) letters[r.lo] = set;
+      }
+    }
     return letters;
   }();
   return kLetters;
 }
 
+/// The letters outside of the range that are some in it but for their case.
 void add_other_cases(RuneRange range, RuneSet& to) {
-  for (const auto& [_, letters] : letters_by_case()) {
-    const bool is_met = std::ranges::any_of(
-        letters, [&](const RuneRange& r) { return range.lo <= r.lo && r.lo <= range.hi; });
-    if (is_met) append(to, letters);
+  const auto& letters = letters_by_case();
+  const auto end = letters.upper_bound(range.hi);
+  for (auto at = letters.lower_bound(range.lo); at != end; ++at) {
+    for (const RuneRange& r : at->second) {
+      if (r.lo < range.lo || r.lo > range.hi) to.push_back(r);
+    }
   }
 }
 
@@ -84,11 +100,17 @@ class Parser {
 
  private:
   Error bad(std::string_view what) const {
-    return invalid_argument("pattern ", quote(pattern_), ": ", what, " at byte ", at_);
+    return invalid_argument(shown(pattern_), ": ", what, " at byte ", at_);
   }
   Error missing(std::string_view what) const {
-    return unsupported("pattern ", quote(pattern_), ": ", what, " at byte ", at_);
+    return unsupported(shown(pattern_), ": ", what, " at byte ", at_);
   }
+  static bool is_word(char c) {
+    return std::ranges::any_of(word_runes(), [&](const RuneRange& r) {
+      return r.lo <= static_cast<unsigned char>(c) && static_cast<unsigned char>(c) <= r.hi;
+    });
+  }
+  static bool is_octal(char c) { return c >= '0' && c <= '7'; }
   bool at_end() const { return at_ >= pattern_.size(); }
   bool looking_at(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
   bool accept(std::string_view text) {
@@ -104,56 +126,76 @@ class Parser {
     return decoded->rune;
   }
 
-  Piece one_of(RuneSet set) const {
-    if (ignore_case_) {
-      RuneSet both = set;
-      for (const RuneRange& r : set) add_other_cases(r, both);
-      set = std::move(both);
-    }
-    return {Piece::Kind::runes, normal(std::move(set))};
+  RuneSet cases_of(RuneSet set) const {
+    set = normal(std::move(set));
+    if (!flags_.ignore_case) return set;
+    RuneSet both = set;
+    for (const RuneRange& r : set) add_other_cases(r, both);
+    return normal(std::move(both));
   }
+  Piece one_of(RuneSet set) const { return {Piece::Kind::runes, cases_of(std::move(set))}; }
 
   Result<Piece> choice(int depth) {
     if (depth > kMaxDepth) return bad("groups nested too deep");
     Piece result{Piece::Kind::choice};
     do {
       TRY(Piece part, sequence(depth));
-      result.parts.push_back(std::move(part));
+      add(std::move(part), result);
     } while (accept("|"));
     return result;
   }
 
+  static void add(Piece part, Piece& to) {
+    to.copies = std::max(to.copies, part.copies);
+    to.parts.push_back(std::move(part));
+  }
+
   Result<Piece> sequence(int depth) {
     Piece result{Piece::Kind::sequence};
+    bool behind_repeat = false;
     while (!at_end() && !looking_at("|") && !looking_at(")")) {
+      TRY(const bool repeated, repeat(result, behind_repeat));
+      behind_repeat = repeated;
+      if (repeated) continue;
+      if (++pieces_ > kMaxPieces) return missing("an expression of so many parts");
       if (accept("\\Q")) {
-        TRY_STATUS(quoted(result.parts));
+        TRY_STATUS(quoted(result));
         continue;
       }
       TRY(std::optional<Piece> part, atom(depth));
-      if (!part) continue;
-      TRY(*part, repeated(std::move(*part)));
-      result.parts.push_back(std::move(*part));
+      if (part) add(*std::move(part), result);
     }
     return result;
   }
 
-  Result<Piece> repeated(Piece piece) {
-    for (bool again = false;; again = true) {
-      int least = 0, most = -1;
-      if (accept("*")) {
-      } else if (accept("+")) {
-        least = 1;
-      } else if (accept("?")) {
-        most = 1;
-      } else {
-        TRY(const bool counted, counts(&least, &most));
-        if (!counted) return piece;
-      }
-      if (again) return bad("two repetitions in a row");
-      accept("?");  // as few as possible: the same texts match
-      piece = {Piece::Kind::repeat, {}, {std::move(piece)}, least, most};
+  /// Repeats the last part if the pattern says so here. What is between them and no part, such as a
+  /// flag, is passed over, as RE2 does.
+  Result<bool> repeat(Piece& sequence, bool behind_repeat) {
+    const size_t begin = at_;
+    int least = 0, most = -1;
+    bool counted = false;
+    if (accept("*")) {
+    } else if (accept("+")) {
+      least = 1;
+    } else if (accept("?")) {
+      most = 1;
+    } else {
+      TRY(counted, counts(&least, &most));
+      if (!counted) return false;
     }
+    if (behind_repeat) return bad("two repetitions in a row");
+    if (sequence.parts.empty()) {
+      at_ = begin;
+      return bad("nothing to repeat");
+    }
+    accept("?");  // as few as possible: the same texts match
+    Piece& part = sequence.parts.back();
+    const int copies = counted ? part.copies * std::max({least, most, 1}) : part.copies;
+    if (copies > kMaxRepeat) return bad("repetitions that multiply out of range");
+    part = {Piece::Kind::repeat, {}, {std::move(part)}, least, most};
+    part.copies = copies;
+    sequence.copies = std::max(sequence.copies, copies);
+    return true;
   }
 
   /// {n}, {n,} or {n,m}; other braces are letters.
@@ -194,13 +236,15 @@ class Parser {
     }
     if (accept(".")) {
       return std::optional(
-          Piece{Piece::Kind::runes, dot_all_ ? complement({}) : complement({{'\n', '\n'}})});
+          Piece{Piece::Kind::runes, flags_.dot_all ? complement({}) : complement({{'\n', '\n'}})});
     }
-    if (accept("^") || accept("\\A")) return anchored(Anchor::text_begin);
-    if (accept("$") || accept("\\z")) return anchored(Anchor::text_end);
+    if (accept("^")) return anchored(flags_.lines ? Anchor::line_begin : Anchor::text_begin);
+    if (accept("$")) return anchored(flags_.lines ? Anchor::line_end : Anchor::text_end);
+    if (accept("\\A")) return anchored(Anchor::text_begin);
+    if (accept("\\z")) return anchored(Anchor::text_end);
+    if (accept("\\C")) return std::optional(Piece{Piece::Kind::byte});
     if (accept("\\b")) return anchored(Anchor::word_boundary);
     if (accept("\\B")) return anchored(Anchor::no_word_boundary);
-    if (looking_at("*") || looking_at("+") || looking_at("?")) return bad("nothing to repeat");
     if (accept("\\")) {
       TRY(RuneSet set, escape());
       return std::optional(one_of(std::move(set)));
@@ -215,52 +259,67 @@ class Parser {
     return piece;
   }
 
-  /// Letters up to \E; what follows repeats the last of them.
-  Status quoted(std::vector<Piece>& to) {
+  /// Letters up to \E.
+  Status quoted(Piece& to) {
     while (!at_end() && !accept("\\E")) {
       TRY(const uint32_t letter, rune());
-      to.push_back(one_of({{letter, letter}}));
-      if (!accept("\\E")) continue;
-      TRY(to.back(), repeated(std::move(to.back())));
-      break;
+      add(one_of({{letter, letter}}), to);
     }
     return {};
   }
 
-  /// Flags that are set within a group hold up to its end.
+  struct Flags {
+    bool ignore_case = false, dot_all = false, lines = false;
+  };
+
+  /// Flags that are set within a group hold up to its end. Nothing for a group that only sets some.
   Result<std::optional<Piece>> group(int depth) {
-    const bool outer_case = ignore_case_, outer_dot = dot_all_;
+    const Flags outer = flags_;
     if (accept("?")) {
-      if (accept("P<") ||
-          (looking_at("<") && !looking_at("<=") && !looking_at("<!") && accept("<"))) {
-        const size_t end = pattern_.find('>', at_);
-        if (end == std::string_view::npos) return bad("a group's name without an end");
-        at_ = end + 1;
+      if (accept("P<") || accept("<")) {
+        TRY_STATUS(group_name());
       } else {
-        bool on = true;
-        while (!looking_at(":") && !looking_at(")")) {
-          if (accept("-") && on) {
-            on = false;
-          } else if (accept("i")) {
-            ignore_case_ = on;
-          } else if (accept("s")) {
-            dot_all_ = on;
-          } else if (accept("U")) {
-          } else if (looking_at("m")) {
-            return missing("multi-line mode");
-          } else {
-            return bad("an unknown kind of group");
-          }
-        }
+        TRY_STATUS(flags());
         if (accept(")")) return std::optional<Piece>();
         accept(":");
       }
     }
     TRY(Piece inside, choice(depth + 1));
     if (!accept(")")) return bad("a group without an end");
-    ignore_case_ = outer_case;
-    dot_all_ = outer_dot;
+    flags_ = outer;
     return std::optional(std::move(inside));
+  }
+
+  Status group_name() {
+    const size_t end = std::min(pattern_.find('>', at_), pattern_.size());
+    const std::string_view name = pattern_.substr(at_, end - at_);
+    const bool is_name = !name.empty() && std::ranges::all_of(name, [](char c) {
+      return static_cast<unsigned char>(c) >= 0x80 || is_word(c);
+    });
+    if (end == pattern_.size() || !is_name) return bad("a group without a name");
+    at_ = end + 1;
+    return ok();
+  }
+
+  /// Letters up to : or ), those behind a - are switched off.
+  Status flags() {
+    bool on = true, any = false;
+    for (; !looking_at(":") && !looking_at(")"); ++at_) {
+      const char flag = at_end() ? ' ' : pattern_[at_];
+      if (flag == 'i') {
+        flags_.ignore_case = on;
+      } else if (flag == 's') {
+        flags_.dot_all = on;
+      } else if (flag == 'm') {
+        flags_.lines = on;
+      } else if (flag == '-' ? !on : flag != 'U') {
+        return bad("an unknown kind of group");
+      }
+      any = flag != '-';
+      on = on && flag != '-';
+    }
+    if (!on && !any) return bad("a - without a flag");
+    return ok();
   }
 
   Result<RuneSet> bracket() {
@@ -276,7 +335,7 @@ class Parser {
           return bad("an unknown class");
         }
         at_ = end + 2;
-        append(set, without ? complement(found->second) : found->second);
+        append(set, without ? complement(cases_of(found->second)) : found->second);
         continue;
       }
       TRY(const RuneSet low, class_element());
@@ -296,7 +355,7 @@ class Parser {
     accept("]");
     if (!negated) return set;
     // Both cases are left out of what is not in the class.
-    return complement(one_of(std::move(set)).set);
+    return complement(cases_of(std::move(set)));
   }
 
   Result<RuneSet> class_element() {
@@ -324,7 +383,8 @@ class Parser {
         const RuneSet& set = c == 'd' || c == 'D'   ? kDigits
                              : c == 's' || c == 'S' ? kSpaces
                                                     : word_runes();
-        return c >= 'a' ? set : complement(set);
+        // Not one of them is what differs from all of them in more than case.
+        return c >= 'a' ? set : complement(cases_of(set));
       }
       case 'a':
         return one('\a');
@@ -347,11 +407,13 @@ class Parser {
       default:
         break;
     }
-    if (c == '0') return octal();
-    const bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                         (c >= 'A' && c <= 'Z') || c == '_' ||
-                         static_cast<unsigned char>(c) >= 0x80;
-    if (is_word) return bad("an unknown escape");
+    // A digit other than 0 alone would be a group that was matched before.
+    const bool is_number =
+        is_octal(c) && (c == '0' || (at_ + 1 < pattern_.size() && is_octal(pattern_[at_ + 1])));
+    if (is_number) return octal();
+    if ((is_word(c) && c != '_') || static_cast<unsigned char>(c) >= 0x80) {
+      return bad("an unknown escape");
+    }
     return one(static_cast<unsigned char>(c));
   }
 
@@ -375,8 +437,7 @@ class Parser {
   }
   Result<RuneSet> octal() {
     uint32_t value = 0;
-    for (int digits = 0; digits < 3 && !at_end() && pattern_[at_] >= '0' && pattern_[at_] <= '7';
-         ++at_, ++digits) {
+    for (int digits = 0; digits < 3 && !at_end() && is_octal(pattern_[at_]); ++at_, ++digits) {
       value = value * 8 + static_cast<uint32_t>(pattern_[at_] - '0');
     }
     return RuneSet{{value, value}};
@@ -384,7 +445,8 @@ class Parser {
 
   std::string_view pattern_;
   size_t at_ = 0;
-  bool ignore_case_ = false, dot_all_ = false;
+  Flags flags_;
+  int pieces_ = 0;
 };
 
 }  // namespace
@@ -400,6 +462,12 @@ RuneSet normal(RuneSet set) {
     }
   }
   return result;
+}
+
+std::string shown(std::string_view pattern) {
+  constexpr size_t kLongest = 100;
+  const std::string begin = concat("pattern ", quote(pattern.substr(0, kLongest)));
+  return pattern.size() > kLongest ? begin + "..." : begin;
 }
 
 const RuneSet& word_runes() {
