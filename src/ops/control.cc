@@ -69,7 +69,7 @@ Expr DimJoiner::join(Expr a, Expr b) {
     at->second = ctx_.pool.fresh_symbol(concat(op_, "_dim"), true);
     const Range x = range_of(a), y = range_of(b);
     ctx_.pool.symbol_info(at->second.symbol()).range = {
-        std::max<int64_t>(std::min(x.lo, y.lo), 0),
+        may_be_zero ? 0 : std::max<int64_t>(std::min(x.lo, y.lo), 0),
         std::min(std::max({x.hi, y.hi, int64_t{0}}), kMaxDim)};
   }
   return at->second;

@@ -21,6 +21,8 @@ class DimJoiner {
   Exprs join(const Exprs& a, const Exprs& b);
   bool is_known(Expr dim) const;
 
+  bool may_be_zero = false;  // whatever the range of what is joined
+
  private:
   InferContext& ctx_;
   std::string_view op_;

@@ -77,6 +77,9 @@ Result<Types> Loop::infer(InferContext& ctx) const {
     }
     types.push_back(TensorType{inner.tensor.dtype, std::move(dims)});
   }
+  // What each turn gives has other dims than what the last one carries on, and without a turn none.
+  DimJoiner scanned(ctx, "scan");
+  scanned.may_be_zero = true;
   Expr turns;
   for (size_t k = 1 + carried_count(); k < body->outputs().size(); ++k) {
     const Type& each = body->type(body->outputs()[k].value);
@@ -86,7 +89,7 @@ Result<Types> Loop::infer(InferContext& ctx) const {
       turns = trip_count.empty() ? ctx.pool.fresh_symbol("turns", true) : trip_count[0];
     }
     Exprs dims = {turns};
-    const Exprs rest = joiner.join(each.tensor.dims, each.tensor.dims);
+    const Exprs rest = scanned.join(each.tensor.dims, each.tensor.dims);
     dims.insert(dims.end(), rest.begin(), rest.end());
     TRY_STATUS(expect_dims(kName, dims));
     types.push_back(TensorType{each.tensor.dtype, std::move(dims)});

@@ -86,6 +86,38 @@ def growing_values(cases):
                                   "limit": np.array(20, np.float32)})
 
 
+def carried_and_stacked(cases):
+    """What a turn takes, gives on and gives out differs in size; the first may be the last."""
+    turn = body([node("Concat", ["v", "x"], ["next"], axis=0), node("Neg", ["v"], ["taken"]),
+                 node("Exp", ["next"], ["given"]), node("Identity", ["go"], ["on"])],
+                [value("i", I, []), value("go", B, []), value("v", F, ["a"])],
+                [value("on", B, []), value("next", F, ["b"]), value("taken", F, ["c"]),
+                 value("given", F, ["d"])])
+    graph = model([node("Loop", ["M", "", "v0"], ["v", "takens", "givens"], body=turn)],
+                  [value("M", I, []), value("v0", F, [2]), value("x", F, [1])],
+                  [value("v"), value("takens"), value("givens")])
+    for turns in (0, 1):
+        cases.write(f"loop_stacks_what_grows_{turns}", graph,
+                    {"M": np.array(turns), "v0": normal(2), "x": normal(1)})
+
+
+def loops_in_loops(cases):
+    """The value that the inner loop lets grow has grown in the outer one, too."""
+    inner = body([node("Concat", ["w", "x"], ["longer"], axis=0), node("Identity", ["g"], ["o"])],
+                 [value("j", I, []), value("g", B, []), value("w", F, ["a"])],
+                 [value("o", B, []), value("longer", F, ["b"])])
+    outer = body([node("Loop", ["i", "", "v"], ["next"], body=inner), node("Shape", ["v"], ["size"]),
+                  node("Identity", ["go"], ["on"])],
+                 [value("i", I, []), value("go", B, []), value("v", F, ["a"])],
+                 [value("on", B, []), value("next", F, ["b"]), value("size", I, [1])])
+    graph = model([node("Loop", ["M", "", "v0"], ["v", "sizes"], body=outer)],
+                  [value("M", I, []), value("v0", F, [1]), value("x", F, [1])],
+                  [value("v"), value("sizes", I)])
+    for turns in (0, 1, 4):
+        cases.write(f"loop_in_loop_grows_{turns}", graph,
+                    {"M": np.array(turns), "v0": normal(1), "x": normal(1)})
+
+
 def scans(cases):
     """A scan over two inputs along different axes, one of them backward."""
     turn = body([node("Mul", ["a", "b"], ["p"]), node("Add", ["s", "p"], ["s1"]),
@@ -125,5 +157,6 @@ def computed_sizes(cases):
 
 
 def add(cases):
-    for make in (branches, weights_in_bodies, growing_values, scans, computed_sizes):
+    for make in (branches, weights_in_bodies, growing_values, carried_and_stacked, loops_in_loops,
+                 scans, computed_sizes):
         make(cases)

@@ -225,6 +225,7 @@ struct Importer::LoopForm {
 struct Importer::Carried {
   Type type;
   int64_t element_rank = kUnknownRank;  // of a container
+  std::vector<bool> varies = {};        // which dims of a tensor are symbols of this loop
 };
 
 /// The body of a loop, whether its condition, if true before the first turn, stays true, and what
@@ -337,11 +338,10 @@ bool Importer::generalise(const LoopBody& body, std::span<Carried> carried) {
     if (!next.is_tensor() || next.tensor.rank() != carried[k].type.tensor.rank()) continue;
     for (size_t a = 0; a < next.tensor.dims.size(); ++a) {
       Expr& dim = carried[k].type.tensor.dims[a];
-      const bool varies =
-          dim.kind() == ExprKind::symbol &&
-          std::as_const(graph_.pool()).symbol_info(dim.symbol()).name.starts_with("turn_dim");
-      if (varies || provably_equal(dim, next.tensor.dims[a])) continue;
+      carried[k].varies.resize(next.tensor.dims.size());
+      if (carried[k].varies[a] || provably_equal(dim, next.tensor.dims[a])) continue;
       dim = graph_.pool().fresh_symbol("turn_dim", true);
+      carried[k].varies[a] = true;
       changed = true;
     }
   }
