@@ -201,10 +201,22 @@ TEST(StringRoutines, Numbers) {
     return step.run(ingot_string_to_number);
   };
   EXPECT_EQ(read(" 12\n", INGOT_INT64), "");
+  const std::string wrong = "a string is no number of the type that it is cast to";
   for (const std::string& text : {std::string(), kZero, std::string("1\0", 2), std::string("1 2"),
-                                  std::string("99999999999999999999"), std::string("1.5")}) {
-    EXPECT_EQ(read(text, INGOT_INT64), "a string is no number of the type that it is cast to");
+                                  std::string("1.5x"), std::string("99999999999999999999"),
+                                  std::string("9.3e18"), std::string("inf"), std::string("nan")}) {
+    EXPECT_EQ(read(text, INGOT_INT64), wrong) << text;
   }
+  EXPECT_EQ(read("1e20", INGOT_UINT64), wrong);
+  EXPECT_EQ(read("-0.5", INGOT_UINT64), wrong);
+  Step cut;
+  cut.attributes = {INGOT_INT64};
+  cut.add_strings({3}, {"100.5", "-1.9e1", "-9.223372036854775808e18"});
+  cut.add_output(bytes(24));
+  EXPECT_EQ(cut.run(ingot_string_to_number), "");
+  EXPECT_EQ(cut.output<i64>(0)[0], 100);
+  EXPECT_EQ(cut.output<i64>(0)[1], -19);
+  EXPECT_EQ(cut.output<i64>(0)[2], std::numeric_limits<i64>::min());
   double numbers[3] = {-std::numeric_limits<double>::max(), 5e-324, 1.0 / 3};
   Step step;
   step.add_input(INGOT_FLOAT64, {3}, numbers);

@@ -67,21 +67,26 @@ bool read_number(const ingot_string& given, i32 dtype, char* text, void* values,
   const char* last = ended(given, text);
   if (last == text) return false;
   char* end = nullptr;
-  errno = 0;
-  switch (dtype) {
-    case INGOT_FLOAT32:
-      static_cast<float*>(values)[k] = strtof(text, &end);
-      return end == last;
-    case INGOT_FLOAT64:
-      static_cast<double*>(values)[k] = strtod(text, &end);
-      return end == last;
-    case INGOT_INT64:
-      static_cast<i64*>(values)[k] = strtoll(text, &end, 10);
-      return end == last && errno == 0;
-    default:
-      static_cast<u64*>(values)[k] = strtoull(text, &end, 10);
-      return end == last && errno == 0 && text[0] != '-';
+  if (dtype == INGOT_FLOAT32) {
+    static_cast<float*>(values)[k] = strtof(text, &end);
+    return end == last;
   }
+  const double real = strtod(text, &end);
+  if (end != last) return false;
+  if (dtype == INGOT_FLOAT64) {
+    static_cast<double*>(values)[k] = real;
+    return true;
+  }
+  const bool is_signed = dtype == INGOT_INT64;
+  if (!is_signed && text[0] == '-') return false;
+  i64* whole = static_cast<i64*>(values) + k;
+  errno = 0;
+  *whole = is_signed ? strtoll(text, &end, 10) : static_cast<i64>(strtoull(text, &end, 10));
+  if (end == last) return errno == 0;
+  // With a point or an exponent: what is behind the point is cut off.
+  if (!(real < (is_signed ? 0x1p63 : 0x1p64)) || real < -0x1p63) return false;
+  *whole = is_signed ? static_cast<i64>(real) : static_cast<i64>(static_cast<u64>(real));
+  return true;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // ops/string_to_number.cc: the numbers that texts stand for.
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -15,19 +16,34 @@ namespace {
 bool set_number(Tensor& y, int64_t k, const std::string& given) {
   const std::string text(trim(given));
   if (text.empty()) return false;
+  const char* const last = text.c_str() + text.size();
   char* end = nullptr;
-  errno = 0;
   if (y.dtype() == DType::f32) {
     y.set_real(k, std::strtof(text.c_str(), &end));
-  } else if (y.dtype() == DType::f64) {
-    y.set_real(k, std::strtod(text.c_str(), &end));
-  } else if (y.dtype() == DType::i64) {
-    y.set_integer(k, std::strtoll(text.c_str(), &end, 10));
-  } else {
-    y.set_integer(k, static_cast<int64_t>(std::strtoull(text.c_str(), &end, 10)));
-    if (text[0] == '-') return false;
+    return end == last;
   }
-  return end == text.c_str() + text.size() && (y.holds_reals() || errno == 0);
+  const double real = std::strtod(text.c_str(), &end);
+  if (end != last) return false;
+  if (y.dtype() == DType::f64) {
+    y.set_real(k, real);
+    return true;
+  }
+  if (y.dtype() == DType::u64 && text[0] == '-') return false;
+  errno = 0;
+  const int64_t whole = y.dtype() == DType::i64
+                            ? std::strtoll(text.c_str(), &end, 10)
+                            : static_cast<int64_t>(std::strtoull(text.c_str(), &end, 10));
+  if (end == last) {
+    y.set_integer(k, whole);
+    return errno == 0;
+  }
+  // With a point or an exponent: what is behind the point is cut off.
+  const double cut = std::trunc(real);
+  const double limit = y.dtype() == DType::i64 ? 0x1p63 : 0x1p64;
+  if (!(cut < limit) || cut < -0x1p63) return false;
+  y.set_integer(k, y.dtype() == DType::i64 ? static_cast<int64_t>(cut)
+                                           : static_cast<int64_t>(static_cast<uint64_t>(cut)));
+  return true;
 }
 
 }  // namespace

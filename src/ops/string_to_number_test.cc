@@ -23,6 +23,10 @@ TEST(StringToNumber, ReadsDecimals) {
   EXPECT_EQ(number_text(DType::f32, "NaN"), "[nan]");
   EXPECT_EQ(number_text(DType::i64, "\t-12"), "[-12]");
   EXPECT_EQ(number_text(DType::u64, "+7\n"), "[7]");
+  EXPECT_EQ(number_text(DType::i64, "100.5"), "[100]");  // ONNX Cast's own example
+  EXPECT_EQ(number_text(DType::i64, "-1.9e1"), "[-19]");
+  EXPECT_EQ(number_text(DType::i64, "-9.223372036854775808e18"), "[-9.223372036854776e+18]");
+  EXPECT_EQ(number_text(DType::u64, ".5"), "[0]");
 }
 
 TEST(StringToNumber, EndsTheRun) {
@@ -31,7 +35,14 @@ TEST(StringToNumber, EndsTheRun) {
   };
   EXPECT_EQ(number_text(DType::f32, ""), refused("\"\""));
   EXPECT_EQ(number_text(DType::f32, "1,5"), refused("\"1,5\""));
-  EXPECT_EQ(number_text(DType::i64, "1.5"), refused("\"1.5\""));
+  EXPECT_EQ(number_text(DType::i64, "1.5x"), refused("\"1.5x\""));
+  EXPECT_EQ(number_text(DType::i64, "inf"), refused("\"inf\""));
+  EXPECT_EQ(number_text(DType::i64, "nan"), refused("\"nan\""));
+  EXPECT_EQ(number_text(DType::i64, "9.3e18"), refused("\"9.3e18\""));
+  EXPECT_EQ(number_text(DType::i64, "-9223372036854777856.5"),
+            refused("\"-9223372036854777856.5\""));
+  EXPECT_EQ(number_text(DType::u64, "1e20"), refused("\"1e20\""));
+  EXPECT_EQ(number_text(DType::u64, "-0.5"), refused("\"-0.5\""));
   EXPECT_EQ(number_text(DType::i64, "9223372036854775808"), refused("\"9223372036854775808\""));
   EXPECT_EQ(number_text(DType::u64, "-1"), refused("\"-1\""));
   EXPECT_EQ(number_text(DType::f64, std::string("1\0", 2)), refused("\"1\\000\""));

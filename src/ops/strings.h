@@ -188,9 +188,9 @@ struct StringToNumber {
   static constexpr std::string_view kName = "string_to_number";
   static constexpr std::string_view kDoc =
       "y = the number that x is the decimal text of, white space around it left out: reals as C's "
-      "strtod reads them, infinities and NaN included, rounded once; integers as digits and a "
-      "sign. "
-      "Any other text, and an integer that dtype does not hold, end the run.\n"
+      "strtod reads them, infinities and NaN included, rounded once; integers likewise, what is "
+      "behind the point cut off. Any other text, and a number that dtype does not hold, end the "
+      "run.\n"
       "C1: x is strings.\n"
       "C2: dtype is f32, f64, i64 or u64.\n"
       "Sources: ONNX Cast-25.";

@@ -138,10 +138,10 @@ def string_operators(cases):
 
 
 def numbers_as_text(cases):
-    def cast(array, kind):
+    def cast(array, kind, tag=""):
         given = S if array.dtype == object else helper.np_dtype_to_tensor_dtype(array.dtype)
         names = [TensorProto.DataType.Name(each).lower() for each in (given, kind)]
-        cases.write("Cast_" + "_to_".join(names),
+        cases.write("Cast_" + "_to_".join(names) + tag,
                     model([node("Cast", ["x"], ["y"], to=kind)], [value("x", given, array.shape)],
                           [value("y", kind, array.shape)], opset=19), {"x": array})
 
@@ -156,6 +156,8 @@ def numbers_as_text(cases):
         cast(texts("1.5", " -2 ", "1e3", "nan", "-INF", "+infinity", ".25", "16777217"), kind)
     for kind in (I, TensorProto.INT32, TensorProto.UINT8, TensorProto.UINT64, B):
         cast(texts("1", " 0 ", "+42", "007"), kind)
+    for kind in (I, TensorProto.INT32):
+        cast(texts("100.5", " -3.99", "+7."), kind, "_cut_off")
 
 
 def unique_strings(cases):
