@@ -125,7 +125,19 @@ Result<int> inspect_model(const Options& options) {
 
 // ---- artefacts ---------------------------------------------------------------------------------
 
+/// As types of a graph are written: "sequence(str[])".
+std::string container_text(const ingot_value_info& info, std::string_view dtype) {
+  const std::string tensor = concat(dtype, "[]"), sequence = concat("sequence(", tensor, ")");
+  if (info.kind == INGOT_KIND_SEQUENCE) return sequence;
+  return concat("optional(", info.element_kind == INGOT_KIND_SEQUENCE ? sequence : tensor, ")");
+}
+
 Json value_json(const ingot_value_info& info) {
+  const auto known = dtype_from_onnx(info.dtype);
+  const std::string dtype = known ? std::string(to_text(*known)) : concat(info.dtype);
+  if (info.kind == INGOT_KIND_SEQUENCE || info.kind == INGOT_KIND_OPTIONAL) {
+    return {{"name", info.name}, {"type", container_text(info, dtype)}};
+  }
   Json shape = Json::array();
   for (int32_t k = 0; k < info.rank; ++k) {
     const ingot_dim_info& dim = info.dims[k];
@@ -135,13 +147,14 @@ Json value_json(const ingot_value_info& info) {
       shape.push_back(dim.text);
     }
   }
-  const auto dtype = dtype_from_onnx(info.dtype);
-  return {{"name", info.name},
-          {"dtype", dtype ? std::string(to_text(*dtype)) : concat(info.dtype)},
-          {"shape", shape}};
+  return {{"name", info.name}, {"dtype", dtype}, {"shape", shape}};
 }
 
 std::string value_text(std::string_view kind, const Json& value) {
+  if (value.contains("type")) {
+    return concat(kind, ": ", value["name"].get<std::string>(), ": ",
+                  value["type"].get<std::string>(), "\n");
+  }
   std::vector<std::string> dims;
   for (const Json& dim : value["shape"])
     dims.push_back(dim.is_string() ? dim.get<std::string>() : dim.dump());

@@ -4,6 +4,7 @@
 import base64
 import io
 import json
+import pickle
 import struct
 import unittest
 import zipfile
@@ -256,6 +257,11 @@ class Containers(ProgramTest):
                                + header + data)
             done = self.good("run", library, "--input", f"x={array}", "--json").json
             self.assertEqual(done["outputs"][0]["values"], ["a", "", "bc"])
+        # Objects are Python's pickles, which are programs.
+        header = b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n"
+        path_of_objects = self.write("o.npy", b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little")
+                                     + header + pickle.dumps(["a"]))
+        self.bad(UNSUPPORTED, ["o.npy", "|O"], "run", library, "--input", f"x={path_of_objects}")
         self.bad(UNSUPPORTED, ["'x'", "random"], "run", library, "--random", "1")
         self.bad(USAGE, ["'x'", "str[n]", "f32[3, 2]"], "run", library, "--input",
                  f"x={self.write('f.pb', onnx.tensor('any', [3, 2], [0.5] * 6))}")
@@ -282,6 +288,9 @@ class Containers(ProgramTest):
         damaged = self.write("d.pb", onnx.sequence(tensors)[:-3])
         self.bad(MALFORMED, ["d.pb"], "run", library, "--input", f"x={damaged}")
         self.good("verify", self.model(model), "--input", f"x={path}")
+        shown = self.good("inspect", library)
+        self.assertIn("input: x: sequence(f32[])\n", shown.out)
+        self.assertIn("output: y: sequence(f32[])\n", shown.out)
 
     def test_optionals(self):
         model = onnx.model([onnx.node("OptionalHasElement", ["x"], ["y"])],
@@ -292,6 +301,8 @@ class Containers(ProgramTest):
             path = self.write("x.pb", onnx.sequence(tensors))
             done = self.good("run", library, "--input", f"x={path}", "--json").json
             self.assertEqual(done["outputs"][0]["values"], bool(tensors))
+        shown = self.good("inspect", library, "--json").json["inputs"]
+        self.assertEqual(shown, [{"name": "x", "type": "optional(f32[])"}])
         path = self.write("x.pb", onnx.sequence([onnx.tensor("", [1], [2.0])] * 2))
         self.bad(MALFORMED, ["x.pb", "at most one item"], "run", library, "--input", f"x={path}")
 
