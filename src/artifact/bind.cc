@@ -254,7 +254,8 @@ ingot_status allocate_output(Run& run, u32 index, i64 bytes, void** data) {
     return fail(INGOT_RESOURCE_EXHAUSTED, "output '%s': no memory for %lld bytes", port.name,
                 static_cast<ll>(bytes));
   }
-  if (!is_aligned(*data, dtype_alignment(port.dtype))) {
+  const i64 wanted = is_packed(port) ? alignof(ingot_container) : dtype_alignment(port.dtype);
+  if (!is_aligned(*data, wanted)) {
     return fail(INGOT_INVALID_ARGUMENT,
                 "output '%s': the allocator returned %p, expected memory aligned to %lld",
                 port.name, *data, static_cast<ll>(kAlignment));

@@ -33,11 +33,19 @@ ingot_status check_strings(const Port& port, const ingot_string* strings, i64 co
   return INGOT_OK;
 }
 
-ingot_status check_item(const Port& port, i64 index, const ingot_tensor& item, i32 dtype) {
-  if (item.struct_size < sizeof(ingot_tensor) || item.kind != INGOT_KIND_TENSOR) {
-    return fail(INGOT_INVALID_ARGUMENT, "input '%s': item %lld: expected a tensor, got %s",
-                port.name, static_cast<ll>(index), kind_name(item.kind));
+ingot_status check_item_kind(const Port& port, i64 index, const ingot_tensor& item, i32 kind) {
+  if (item.struct_size < sizeof(ingot_tensor)) {
+    return fail(
+        INGOT_INVALID_ARGUMENT,
+        "input '%s': item %lld: struct_size is %u, expected %zu; initialise with INGOT_INIT",
+        port.name, static_cast<ll>(index), item.struct_size, sizeof(ingot_tensor));
   }
+  if (item.kind == kind) return INGOT_OK;
+  return fail(INGOT_INVALID_ARGUMENT, "input '%s': item %lld: expected %s, got %s", port.name,
+              static_cast<ll>(index), kind_name(kind), kind_name(item.kind));
+}
+
+ingot_status check_item(const Port& port, i64 index, const ingot_tensor& item, i32 dtype) {
   if (item.dtype != dtype) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': item %lld: expected %s, got %s (dtype %d)",
                 port.name, static_cast<ll>(index), dtype_name(dtype), dtype_name(item.dtype),
@@ -77,10 +85,14 @@ ingot_status check_container(const Port& port, const ingot_tensor& tensor, i32 i
                 port.name);
   }
   const i64 most = is_optional ? 1 : INT32_MAX;
-  if (container->count < 0 || container->count > most ||
-      (container->count > 0 && container->items == nullptr)) {
+  if (container->count < 0 || container->count > most) {
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected 0..%lld items, got %lld", port.name,
                 static_cast<ll>(most), static_cast<ll>(container->count));
+  }
+  if (container->count > 0 &&
+      (container->items == nullptr || !is_aligned(container->items, alignof(ingot_tensor)))) {
+    return fail(INGOT_INVALID_ARGUMENT, "input '%s': expected items at an aligned address, got %p",
+                port.name, static_cast<const void*>(container->items));
   }
   if (container->count > 0 && (container->items->struct_size % alignof(ingot_tensor) != 0 ||
                                container->items->struct_size > kLongestTensorStruct)) {
@@ -89,14 +101,10 @@ ingot_status check_container(const Port& port, const ingot_tensor& tensor, i32 i
   }
   for (i64 k = 0; k < container->count; ++k) {
     const ingot_tensor& item = item_of(*container, k);
-    ingot_status status = INGOT_OK;
-    if (item_kind == INGOT_KIND_TENSOR) {
-      status = check_item(port, k, item, port.dtype);
-    } else if (item.struct_size < sizeof(ingot_tensor) || item.kind != item_kind) {
-      return fail(INGOT_INVALID_ARGUMENT, "input '%s': item %lld: expected %s, got %s", port.name,
-                  static_cast<ll>(k), kind_name(item_kind), kind_name(item.kind));
-    } else {
-      status = check_container(port, item, INGOT_KIND_TENSOR);
+    ingot_status status = check_item_kind(port, k, item, item_kind);
+    if (status == INGOT_OK) {
+      status = item_kind == INGOT_KIND_TENSOR ? check_item(port, k, item, port.dtype)
+                                              : check_container(port, item, INGOT_KIND_TENSOR);
     }
     if (status != INGOT_OK) return status;
   }

@@ -1,6 +1,7 @@
 // artifact/handles_test.cc: containers and strings of the caller: what is refused, and round trips.
 #include "artifact/handles.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -67,7 +68,14 @@ TEST(Handles, RefuseDamagedSequences) {
   EXPECT_EQ(damaged([](Sequence& s) { s.container.count = -1; }),
             "input 'x': expected 0..2147483647 items, got -1");
   EXPECT_EQ(damaged([](Sequence& s) { s.container.items = nullptr; }),
-            "input 'x': expected 0..2147483647 items, got 2");
+            "input 'x': expected items at an aligned address, got (nil)");
+  EXPECT_THAT(damaged([](Sequence& s) {
+                s.container.items =
+                    reinterpret_cast<ingot_tensor*>(reinterpret_cast<char*>(s.container.items) + 4);
+              }),
+              testing::StartsWith("input 'x': expected items at an aligned address, got 0x"));
+  EXPECT_EQ(damaged([](Sequence& s) { s.items[1].struct_size = 55; }),
+            "input 'x': item 1: struct_size is 55, expected 56; initialise with INGOT_INIT");
   EXPECT_EQ(damaged([](Sequence& s) { s.items[1].dtype = INGOT_INT64; }),
             "input 'x': item 1: expected float32, got int64 (dtype 7)");
   EXPECT_EQ(damaged([](Sequence& s) { s.items[1].kind = INGOT_KIND_SEQUENCE; }),

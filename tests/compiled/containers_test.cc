@@ -115,6 +115,27 @@ TEST(Containers, FillMemoryOfTheCaller) {
   EXPECT_THAT(run_with(block + 1, 4000), HasSubstr("data_bytes for all that it refers to"));
 }
 
+// Items of bytes need no alignment, the structs in front of them do.
+TEST(Containers, NeedAlignedMemory) {
+  Graph graph;
+  const ValueId s = graph.add_input("s", sequence_type(TensorType{DType::u8, {}}));
+  graph.set_outputs({{"y", graph.must_add(ops::SequenceErase{}, {s})}});
+  const LoadedModel model = opened(graph);
+  const Tensor item = tensor_of(DType::u8, {3}, {1, 2, 3});
+  TensorViews in(std::vector{Tensor::container({item, item})});
+  alignas(64) std::byte block[4096];
+  const auto run_at = [&](std::byte* at) {
+    std::vector<std::vector<int64_t>> dims;
+    std::vector<ingot_tensor> out = asked_outputs(model, dims);
+    ingot_run_options options = INGOT_INIT(ingot_run_options);
+    options.allocator = {at, [](void* data, uint32_t, size_t, size_t) { return data; }};
+    const Status status = model.run(in.views, out, options);
+    return status ? std::string() : to_text(status.error());
+  };
+  EXPECT_EQ(run_at(block), "");
+  EXPECT_THAT(run_at(block + 1), HasSubstr("output 'y': the allocator returned"));
+}
+
 TEST(Containers, TellWhatIsWrongWithThem) {
   Graph graph;
   const ValueId s = graph.add_input("s", sequence_type(TensorType{DType::f32, {}}));
