@@ -110,8 +110,8 @@ void RunHeap::keep_container(const ingot_container* container) {
       keep_container(static_cast<const ingot_container*>(item.data));
       continue;
     }
-    const bool is_new = reach(item.dims) | reach(item.data);  // often in one block
-    if (!is_new || item.dtype != INGOT_STRING) continue;
+    const bool has_new_dims = reach(item.dims), has_new_data = reach(item.data);  // often one block
+    if ((!has_new_dims && !has_new_data) || item.dtype != INGOT_STRING) continue;
     i64 elements = 1;
     for (i32 a = 0; a < item.rank; ++a) elements *= item.dims[a];
     const auto* strings = static_cast<const ingot_string*>(item.data);
