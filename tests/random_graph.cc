@@ -31,6 +31,8 @@ using namespace ops;
 
 constexpr double kMaxElements = 600;  // of one value, with symbols at their largest
 constexpr double kMaxMagnitude = 1e12;
+constexpr int64_t kRowsOfProduct = 9;  // fewer are not worth packing the right matrix for
+constexpr int64_t kChannels = 64;      // that make a picture of unknown sides a large one
 
 bool has_symbolic_attributes(const OpRef& op) {
   bool found = false;
@@ -149,7 +151,7 @@ class Generator {
   }
 
   void step() {
-    switch (rng_.range(0, 19)) {
+    switch (rng_.range(0, 21)) {
       case 0:
       case 1:
         return unary();
@@ -185,6 +187,10 @@ class Generator {
         return shape_arithmetic();
       case 18:
         return redundant();
+      case 19:
+        return attention();
+      case 20:
+        return product_before_conv();
       default:
         return options_.samples && !options_.only_f32 ? sample() : repeat();
     }
@@ -373,6 +379,99 @@ class Generator {
     if (!product) return;
     keep(*product);
     if (rng_.chance(0.5)) try_keep(add(Pointwise{p(0) * real(0.25), DType::f32}, {*product}));
+  }
+
+  /// Rows made of a product of computed matrices, and multiplied again.
+  void attention() {
+    const ValueId x = pick();
+    if (rank(x) < 2 || range_of(dims(x)[dims(x).size() - 2]).hi < 1) return unary();
+    const ValueId q = repeated(x, kRowsOfProduct), k = repeated(q, rng_.range(1, 40));
+    std::vector<int64_t> order(static_cast<size_t>(rank(x)));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    ValueId rows = must(MatMul{}, {q, must(Transpose{order}, {k})});
+    for (int64_t steps = rng_.range(1, 3); steps > 0; --steps) rows = made_of_rows(rows, q);
+    const ValueId v = rng_.chance(0.5) ? k : must(Pointwise{p(0) * real(0.5), DType::f32}, {k});
+    const ValueId y = must(MatMul{}, {rows, v});
+    keep(rng_.chance(0.5) ? y : must(Pointwise{max(p(0), p(1)), DType::f32}, {y, q}));
+  }
+  template <class Op>
+  ValueId must(Op op, std::vector<ValueId> inputs) {
+    return g_.must_add(std::move(op), std::move(inputs), {concat("node", g_.node_count())});
+  }
+
+  /// x several times below itself, so that it has `rows` rows or more.
+  ValueId repeated(ValueId x, int64_t rows) {
+    const size_t axis = dims(x).size() - 2;
+    const int64_t most = range_of(dims(x)[axis]).hi;
+    if (most >= rows) return x;
+    const Expr times = integer((rows + most - 1) / most);
+    Exprs one = dims(x), all = dims(x), joined = dims(x);
+    one.insert(one.begin() + static_cast<ptrdiff_t>(axis), integer(1));
+    all.insert(all.begin() + static_cast<ptrdiff_t>(axis), times);
+    joined[axis] = times * joined[axis];
+    return must(Reshape{joined}, {must(BroadcastTo{all}, {must(Reshape{one}, {x})})});
+  }
+
+  /// What attention and the like make of scores. Most of it keeps to a row; not all.
+  ValueId made_of_rows(ValueId x, ValueId q) {
+    const int64_t axis = rng_.chance(0.8) ? -1 : -2;
+    const auto reduced = [&](ValueId of, ReduceKind kind) {
+      return must(Reduce{kind, {axis}, true}, {of});
+    };
+    switch (rng_.range(0, 7)) {
+      case 0:
+      case 1:
+        return must(Softmax{axis, rng_.chance(0.2)}, {x});
+      case 2: {
+        const ValueId e = must(Pointwise{exp(min(p(0) - p(1), real(2))), DType::f32},
+                               {x, reduced(x, ReduceKind::max)});
+        return must(Pointwise{p(0) / p(1), DType::f32}, {e, reduced(e, ReduceKind::sum)});
+      }
+      case 3:
+        return must(Pointwise{p(0) * real(0.25), DType::f32}, {x});
+      case 4:  // a mask or bias by row
+        return must(Pointwise{select(less(p(1), real(0)), p(0), p(1)), DType::f32},
+                    {x, must(Reduce{ReduceKind::max, {-1}, true}, {q})});
+      case 5:
+        return must(Pointwise{max(p(0), real(0)), DType::f32}, {x});
+      case 6: {
+        const ValueId norm = must(LayerNorm{rank(x) - 1, 1e-3}, {x});
+        return rng_.chance(0.5) ? norm : must(Pointwise{p(0) - p(1), DType::f32}, {norm, x});
+      }
+      default: {
+        const ValueId sum = reduced(x, ReduceKind::sum);
+        return must(Pointwise{p(0) / (p(1) * p(1) + real(1)), DType::f32}, {x, sum});
+      }
+    }
+  }
+
+  /// A convolution of what a product makes, large enough for it to be made a few rows at a time.
+  void product_before_conv() {
+    if (!options_.symbolic_dims) return unary();
+    const int64_t terms = rng_.range(1, 9);
+    const Exprs picture = {integer(rng_.range(1, 2)), pool_.symbol("n"), pool_.symbol("m")};
+    TensorType type{DType::f32, picture};
+    type.dims.push_back(integer(terms));
+    const ValueId x = g_.add_input(concat("x", g_.inputs().size()), type);
+    const ValueId product = must(MatMul{}, {x, constant({terms, kChannels})});
+    const ValueId y = must(Pointwise{max(p(0), real(0)), DType::f32}, {product});
+    if (rng_.chance(0.2)) keep(must(Reduce{ReduceKind::max, {-1}, false}, {y}));
+    Conv op;
+    op.dilations = {1, 1};
+    const bool depthwise = rng_.chance(0.5);
+    const int64_t filters = depthwise ? kChannels : rng_.range(1, 6);
+    std::vector<int64_t> weights = {0, 0, depthwise ? 1 : kChannels, filters};
+    if (depthwise) op.groups = kChannels;
+    for (size_t a = 0; a < 2; ++a) {
+      weights[a] = rng_.range(1, 3);
+      op.strides.push_back(rng_.range(1, 2));
+      // No window is larger than a picture of one pixel with its borders.
+      op.pads_begin.push_back(rng_.range(0, weights[a]));
+      op.pads_end.push_back(std::max(weights[a] - 1 - op.pads_begin[a], rng_.range(0, 1)));
+    }
+    const ValueId conv = must(std::move(op), {y, constant(weights)});
+    keep(depthwise ? must(Reduce{ReduceKind::sum, {-1}, true}, {conv}) : conv);
   }
 
   /// A convolution or pool on [N, C, spatial..] as a reader puts it: between two transposes.

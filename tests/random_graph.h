@@ -26,7 +26,8 @@ struct RandomGraph {
 
 /// A valid graph that imitates what readers make: channels-first convolutions between transposes,
 /// per-channel scales, shape arithmetic, residual sums, softmax, slices, constant sub-graphs, equal
-/// nodes. The same seed gives the same graph.
+/// nodes, attention and other rows made between two products, products in front of convolutions.
+/// The same seed gives the same graph.
 RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options = {});
 
 /// Inputs for it: a value for each symbol, then values of moderate size.

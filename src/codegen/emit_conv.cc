@@ -98,8 +98,8 @@ class ConvWriter {
       kernel.units = ceildiv(pictures_ * ceildiv(out_height_, 4), unit_rows_ / 4);
       unit_terms = terms * out_width_ * (unit_rows_ * panels_ * panel_width_);
     } else if (depthwise) {
-      kernel.units = pictures_ * out_height_;
-      unit_terms = terms * out_width_;
+      kernel.units = is_one_row() ? ceildiv(pixels, kRowBlock) : pictures_ * out_height_;
+      unit_terms = terms * row_pixels();
     } else {
       const Expr pixel_terms = floordiv(terms, op_.groups) * panel_width_;
       // Enough panels are shared out whole: each is read from its beginning to its end once.
@@ -119,8 +119,9 @@ class ConvWriter {
         write_tile_rows();
       } else if (depthwise) {
         write_epilogue_of(pool_.integer(0));
-        w_.out().line("depthwise(shape, begin * shape.ow, end * shape.ow, ", w_.operand_name(0),
-                      ", ", w_.operand_name(1), ", epilogue);");
+        const std::string each = cpu_dim(row_pixels());
+        w_.out().line("depthwise(shape, begin * ", each, ", min(i64(", cpu_dim(pixels), "), end * ",
+                      each, "), ", w_.operand_name(0), ", ", w_.operand_name(1), ", epilogue);");
       } else {
         write_blocks();
       }
@@ -153,6 +154,10 @@ class ConvWriter {
     field("x_row_stride", cpu_dim(width_ * channels_));
     field("x_pixel_stride", cpu_dim(channels_));
   }
+
+  /// A depthwise unit is a row of a picture, or a part of the only one.
+  bool is_one_row() const { return out_height_.is_int(1); }
+  Expr row_pixels() const { return is_one_row() ? pool_.integer(kRowBlock) : out_width_; }
 
   int64_t group_divisor() const { return kind_ == TemplateKind::depthwise ? 1 : op_.groups; }
 

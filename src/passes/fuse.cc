@@ -190,7 +190,7 @@ class Fuser {
   /// stay outside: they would be repeated for every element.
   void inline_prologues() {
     for (NodeId id : graph_.nodes()) {
-      if (!is_template(id)) continue;
+      if (!is_template(id) || !has_rows_to_share(graph_, id)) continue;
       const ValueId value = graph_.node(id).inputs[0];
       const auto use = only_use(value);
       const NodeId producer = graph_.value(value).producer;

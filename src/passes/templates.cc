@@ -22,6 +22,7 @@ constexpr int64_t kShareOfProduct = 16;    // so many multiply-adds allow one re
 constexpr int64_t kOwnCacheBytes = int64_t{1} << 20;  // a usual L2, of which a half is free for it
 constexpr int64_t kLargeSide = 64;
 constexpr int64_t kSharedRows = 4;  // one row in so many is wanted by two threads
+constexpr int64_t kLeastRows = 4;   // of pictures, to be made by units
 
 // Prices of one lane in multiply-adds.
 constexpr double kTranscendental = 16;
@@ -148,8 +149,18 @@ int64_t worthwhile_repeats(double operations, Expr columns) {
   return 1 + static_cast<int64_t>(budget / std::max(operations, 1.0));
 }
 
+bool has_rows_to_share(const Graph& graph, NodeId id) {
+  const TemplateKind kind = template_of(graph, id);
+  if (kind == TemplateKind::none || kind == TemplateKind::gemm) return true;
+  const Exprs& dims = graph.tensor(graph.node(id).outputs[0]).dims;
+  const int64_t height = dims.size() == 4 ? dims[1].as_int().value_or(kLargeSide) : 1;
+  return dims[0].as_int().value_or(1) * height >= kLeastRows;
+}
+
 bool is_worth_making_in_conv(const Graph& graph, NodeId product, NodeId conv) {
-  if (template_of(graph, product) != TemplateKind::gemm) return false;
+  if (template_of(graph, product) != TemplateKind::gemm || !has_rows_to_share(graph, conv)) {
+    return false;
+  }
   const TemplateKind reader = template_of(graph, conv);
   if (reader == TemplateKind::none || reader == TemplateKind::gemm) return false;
   const Exprs& dims = graph.tensor(graph.node(conv).inputs[0]).dims;

@@ -43,6 +43,10 @@ bool is_worth_winograd(const Graph& graph, NodeId conv);
 /// evaluation costs is paid with and without a pass. `operations` is what operations_of() counts.
 int64_t worthwhile_repeats(double operations, Expr columns);
 
+/// Whether units that make the rows of pictures which they read leave work for several threads: not
+/// if a picture is one long row, as in one spatial dim, and there are few. True for products.
+bool has_rows_to_share(const Graph& graph, NodeId id);
+
 /// Whether a product's result is better made a few rows at a time by the convolution that alone
 /// reads it than written to memory: it is larger than a core's own cache, and computing again the
 /// rows that two threads share costs less than the pass over memory.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "artifact/program.h"
@@ -15,6 +16,7 @@
 #include "codegen/process.h"
 #include "ops/fusion.h"
 #include "passes/pass.h"
+#include "passes/templates.h"
 
 namespace ingot {
 namespace {
@@ -135,6 +137,31 @@ int PlanBatch::templates(size_t number) const {
     const auto* fusion = graph.node(id).op.as<ops::Fusion>();
     return fusion != nullptr && find_template(*fusion->body).valid();
   }));
+}
+
+int PlanBatch::chains(size_t number) const {
+  const Graph& graph = plans_[number].graph;
+  return static_cast<int>(std::ranges::count_if(graph.nodes(), [&](NodeId id) {
+    const auto* fusion = graph.node(id).op.as<ops::Fusion>();
+    if (fusion == nullptr) return false;
+    const auto is_template = [&](NodeId inside) {
+      return template_of(*fusion->body, inside) != TemplateKind::none;
+    };
+    return std::ranges::count_if(fusion->body->nodes(), is_template) > 1;
+  }));
+}
+
+int64_t PlanBatch::fewest_units(size_t number, std::span<const int64_t> symbols) const {
+  const ProgramPlan& plan = plans_[number];
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (const PlannedStep& step : plan.steps) {
+    const PlannedKernel& kernel = plan.kernels[step.kernel];
+    if (!find_template(kernel.region).valid()) continue;
+    std::vector<int64_t> own;
+    for (const Expr& leaf : step.kernel_symbols) own.push_back(evaluate_dim(leaf, symbols));
+    fewest = std::min(fewest, evaluate_dim(kernel.emitted.units, own));
+  }
+  return fewest;
 }
 
 PlanBatch::~PlanBatch() {

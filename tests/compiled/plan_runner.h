@@ -33,6 +33,12 @@ class PlanBatch {
   /// Kernels of graph `number` around a product or convolution.
   int templates(size_t number) const;
 
+  /// Kernels of graph `number` that hold several products and convolutions.
+  int chains(size_t number) const;
+
+  /// Work units of that of templates(number) which has the fewest.
+  int64_t fewest_units(size_t number, std::span<const int64_t> symbols = {}) const;
+
   ~PlanBatch();
 
  private:

@@ -54,7 +54,10 @@ std::vector<Shape> shapes() {
       {"3x3 few channels", {1, 11, 13, 3}, {3, 3, 3, 20}, window({2, 2}, {1, 1}, {1, 1})},
       {"3x3 uneven", {2, -1, 9, 18}, {3, 3, 18, 33}, window({1, 1}, {2, 0}, {0, 1})},
       {"dilated", {1, 12, 10, 16}, {3, 2, 16, 24}, window({1, 2}, {2, 1}, {1, 2}, 1, 2)},
-      {"one dim", {3, 17, 12}, {5, 12, 30}, window({1}, {2}, {2})},
+      {"one dim", {5, 17, 12}, {5, 12, 30}, window({1}, {2}, {2})},
+      {"one long row", {2, 130, 12}, {5, 12, 30}, window({1}, {2}, {2})},
+      {"depthwise one dim", {2, 230, 18}, {5, 1, 18}, window({1}, {2}, {2}, 18)},
+      {"depthwise one row", {2, 1, 230, 18}, {1, 5, 1, 18}, window({1, 2}, {0, 2}, {0, 2}, 18)},
       {"depthwise", {2, 7, -1, 37}, {3, 3, 1, 37}, window({1, 1}, {1, 1}, {1, 1}, 37)},
       {"depthwise strided", {1, 9, 20, 16}, {5, 5, 1, 16}, window({2, 2}, {1, 2}, {2, 1}, 16)},
       {"groups", {1, 6, 7, 24}, {3, 3, 8, 60}, window({1, 1}, {1, 1}, {1, 1}, 3)},
@@ -74,6 +77,17 @@ std::vector<Shape> large_shapes() {
       {"dilated", {1, -1, -1, 64}, {3, 2, 64, 24}, window({1, 2}, {2, 2}, {2, 2}, 1, 2)},
       {"groups", {2, -1, -1, 96}, {3, 3, 32, 60}, window({1, 1}, {1, 1}, {1, 1}, 3)},
       {"winograd", {2, -1, -1, 64}, {3, 3, 64, 40}, window({1, 1}, {1, 1}, {1, 1})},
+  };
+}
+
+/// Pictures of one row, each larger than a cache.
+std::vector<Shape> long_rows() {
+  return {
+      {"one dim", {1, 5000, 64}, {3, 64, 24}, window({1}, {1}, {1})},
+      {"one row", {1, 1, 5000, 64}, {1, 3, 64, 24}, window({1, 1}, {0, 1}, {0, 1})},
+      {"depthwise one dim", {1, 5000, 64}, {9, 1, 64}, window({1}, {4}, {4}, 64)},
+      {"depthwise one row", {1, 1, 5000, 64}, {1, 9, 1, 64}, window({1, 2}, {0, 4}, {0, 4}, 64)},
+      {"groups", {2, 5000, 64}, {3, 32, 40}, window({1}, {1}, {1}, 2)},
   };
 }
 
@@ -248,6 +262,20 @@ TEST_P(Templates, TakeTheProductInFront) {
     }
   }
   compare(batch, cases, GetParam());
+}
+
+TEST(Templates, LeaveWorkForSeveralThreads) {
+  PlanBatch batch;
+  for (const Shape& shape : long_rows()) {
+    for (const Prologue prologue : {Prologue::none, Prologue::pointwise, Prologue::product}) {
+      Graph graph = std::move(Builder(shape, prologue, 1).take().graph);
+      ASSERT_NO_FATAL_FAILURE(optimise(graph));
+      const auto number = batch.add(graph);
+      ASSERT_TRUE(number) << to_text(number.error());
+      EXPECT_GE(batch.fewest_units(*number), 16)
+          << shape.name << ", prologue " << static_cast<int>(prologue);
+    }
+  }
 }
 
 TEST_P(Templates, TakeAnyPrologue) {
