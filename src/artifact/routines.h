@@ -63,7 +63,8 @@ extern "C" int ingot_string_normalize(RoutineArgs& args, const RoutineTensor* in
 /// the element type.
 extern "C" int ingot_number_to_string(RoutineArgs& args, const RoutineTensor* inputs);
 extern "C" int ingot_string_to_number(RoutineArgs& args, const RoutineTensor* inputs);
-/// Which of the texts a string is, i64. Attributes: number of texts, which rise.
+/// Which of the texts a string is, i64. Texts: their table (base/text_table.h), then themselves.
+/// Attributes: number of texts.
 extern "C" int ingot_string_find(RoutineArgs& args, const RoutineTensor* inputs);
 /// How many different strings are below each, i64.
 extern "C" int ingot_string_rank(RoutineArgs& args, const RoutineTensor* inputs);

@@ -10,6 +10,7 @@
 
 #include "artifact/heap.h"
 #include "artifact/routines.h"
+#include "base/text_table.h"
 
 namespace ingot::artifact {
 namespace {
@@ -159,6 +160,8 @@ TEST(StringRoutines, NormalizeWhateverBytes) {
 TEST(StringRoutines, FindRankConcatAndCompare) {
   Step find;
   find.attributes = {2};
+  const std::string table = text_table(Strings{"", kZero});
+  find.add_text(table);
   find.add_text("");
   find.add_text(kZero);
   find.add_strings({3}, {kZero, "a", ""});

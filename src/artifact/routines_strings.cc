@@ -398,16 +398,6 @@ extern "C" int ingot_string_normalize(RoutineArgs& args, const RoutineTensor* in
   return INGOT_OK;
 }
 
-extern "C" int ingot_string_find(RoutineArgs& args, const RoutineTensor* inputs) {
-  if (args.allocate_outputs(args.run) == 0) return INGOT_RESOURCE_EXHAUSTED;
-  const auto* x = strings_of(args, 0);
-  auto* y = static_cast<i64*>(args.values[1]);
-  for (i64 k = 0; k < count_elements(inputs[0].rank, inputs[0].dims); ++k) {
-    y[k] = find_text(args.texts, args.attributes[0], text_of(x[k]));
-  }
-  return INGOT_OK;
-}
-
 namespace {
 
 struct Placed {

@@ -1,6 +1,8 @@
 // ops/fusion.cc: a closed region of the graph that becomes one kernel.
 #include "ops/fusion.h"
 
+#include <map>
+
 #include "ir/graph.h"
 #include "ops/checks.h"
 #include "ops/pointwise.h"
@@ -11,30 +13,46 @@
 namespace ingot::ops {
 namespace {
 
-Expr element_of(Lowering& outer, const Graph& body, ValueId value, std::span<const Expr> index);
+/// Elements of the values of a body. Each is computed once for each index, so that what chains of
+/// nodes cost is their length, however often a link reads the one in front.
+class Elements {
+ public:
+  Elements(Lowering& outer, const Graph& body) : outer_(outer), body_(body) {}
+
+  Expr of(ValueId value, std::span<const Expr> index);
+
+  Lowering& outer() { return outer_; }
+  const Graph& body() const { return body_; }
+
+ private:
+  Expr compute(ValueId value, std::span<const Expr> index);
+
+  Lowering& outer_;
+  const Graph& body_;
+  std::map<std::pair<ValueId, std::vector<uint32_t>>, Expr> known_;  // by the ids of the index
+};
 
 /// The lowering of one node inside a body: its inputs are elements of other nodes there.
 class BodyLowering : public Lowering {
  public:
-  BodyLowering(Lowering& outer, const Graph& body, const Node& node)
-      : outer_(outer), body_(body), node_(node) {}
+  BodyLowering(Elements& elements, const Node& node) : elements_(elements), node_(node) {}
 
-  ExprPool& pool() override { return outer_.pool(); }
+  ExprPool& pool() override { return elements_.outer().pool(); }
   size_t input_count() const override { return node_.inputs.size(); }
   bool has(size_t input) const override {
     return input < node_.inputs.size() && node_.inputs[input].valid();
   }
-  const Type& input_type(size_t input) const override { return body_.type(node_.inputs[input]); }
+  const Type& input_type(size_t input) const override { return body().type(node_.inputs[input]); }
   const Type& output_type(size_t output) const override {
-    return body_.type(node_.outputs[output]);
+    return body().type(node_.outputs[output]);
   }
   Expr load(size_t input, std::span<const Expr> index) override {
-    return element_of(outer_, body_, node_.inputs[input], index);
+    return elements_.of(node_.inputs[input], index);
   }
   Expr load_if(Expr condition, size_t input, std::span<const Expr> index, Expr otherwise) override {
     const ValueId value = node_.inputs[input];
-    if (!body_.value(value).producer.valid()) {
-      return outer_.load_if(condition, body_.value(value).port, index, otherwise);
+    if (!body().value(value).producer.valid()) {
+      return elements_.outer().load_if(condition, body().value(value).port, index, otherwise);
     }
     // The element is computed from loads that must stay inside their tensors: where the condition
     // does not hold, that of index 0 is computed instead, if there is one at all.
@@ -42,17 +60,18 @@ class BodyLowering : public Lowering {
     for (size_t a = 0; a < index.size(); ++a) {
       safe.push_back(select(condition, index[a], pool().integer(0)));
     }
-    return select(condition, element_of(outer_, body_, value, safe), otherwise);
+    return select(condition, elements_.of(value, safe), otherwise);
   }
   Expr load_plane(size_t input, StatePlane plane, Expr offset) override {
-    const Value& value = body_.value(node_.inputs[input]);
+    const Value& value = body().value(node_.inputs[input]);
     CHECK(!value.producer.valid(), "fusion: a state made inside a body has no elements");
-    return outer_.load_plane(value.port, plane, offset);
+    return elements_.outer().load_plane(value.port, plane, offset);
   }
 
  private:
-  Lowering& outer_;
-  const Graph& body_;
+  const Graph& body() const { return elements_.body(); }
+
+  Elements& elements_;
   const Node& node_;
 };
 
@@ -64,13 +83,26 @@ Expr constant_element(ExprPool& pool, const ConstantData& data) {
                            : pool.integer(tensor->integer(0), compute);
 }
 
-Expr element_of(Lowering& outer, const Graph& body, ValueId value, std::span<const Expr> index) {
-  const Value& v = body.value(value);
-  if (!v.producer.valid()) return outer.load(v.port, index);
-  if (const ConstantData* data = body.constant(value)) return constant_element(outer.pool(), *data);
-  const Node& node = body.node(v.producer);
+Expr Elements::of(ValueId value, std::span<const Expr> index) {
+  const Value& v = body_.value(value);
+  if (!v.producer.valid()) return outer_.load(v.port, index);
+  std::vector<uint32_t> ids;
+  for (const Expr i : index) ids.push_back(i.id());
+  const auto key = std::pair(value, std::move(ids));
+  if (const auto at = known_.find(key); at != known_.end()) return at->second;
+  const Expr element = compute(value, index);
+  known_.emplace(key, element);
+  return element;
+}
+
+Expr Elements::compute(ValueId value, std::span<const Expr> index) {
+  const Value& v = body_.value(value);
+  if (const ConstantData* data = body_.constant(value)) {
+    return constant_element(outer_.pool(), *data);
+  }
+  const Node& node = body_.node(v.producer);
   CHECK(node.op.def().lower != nullptr, "fusion: ", node.op.name(), " inside a body has no lower");
-  BodyLowering inner(outer, body, node);
+  BodyLowering inner(*this, node);
   return node.op.def().lower(node.op.data(), inner, v.port, index);
 }
 
@@ -103,7 +135,7 @@ std::vector<Tensor> Fusion::reference(const ReferenceContext& ctx) const {
 }
 
 Expr Fusion::lower(Lowering& k, size_t output, std::span<const Expr> index) const {
-  return element_of(k, *body, body->outputs()[output].value, index);
+  return Elements(k, *body).of(body->outputs()[output].value, index);
 }
 
 Sample<Fusion> Fusion::sample(Random& rng, ExprPool& pool) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/gather.h"
 #include "ops/pad.h"
 #include "ops/pointwise.h"
 #include "tests/op_harness.h"
@@ -39,6 +40,57 @@ TEST(Fusion, MeansItsBody) {
   const auto lowered = run_lowered(graph, inputs);
   ASSERT_TRUE(lowered) << to_text(lowered.error());
   EXPECT_EQ(values_of((*lowered)[0]), (std::vector<double>{22, 44}));
+}
+
+/// Counts what a lowering is asked for.
+class CountingLowering final : public Lowering {
+ public:
+  explicit CountingLowering(const Graph& graph)
+      : graph_(graph), node_(graph.node(graph.value(graph.outputs()[0].value).producer)) {}
+  ExprPool& pool() override { return graph_.pool(); }
+  size_t input_count() const override { return node_.inputs.size(); }
+  bool has(size_t) const override { return true; }
+  const Type& input_type(size_t k) const override { return graph_.type(node_.inputs[k]); }
+  const Type& output_type(size_t k) const override { return graph_.type(node_.outputs[k]); }
+  Expr load(size_t input, std::span<const Expr> index) override {
+    ++loads;
+    return pool().load(static_cast<uint32_t>(input), DType::i64, index[0]);
+  }
+  Expr load_if(Expr, size_t, std::span<const Expr>, Expr otherwise) override { return otherwise; }
+  Expr load_plane(size_t, StatePlane, Expr offset) override { return offset; }
+
+  int loads = 0;
+
+ private:
+  const Graph& graph_;
+  const Node& node_;
+};
+
+// Each link of a chain of lookups reads the one in front three times; the work is its length.
+TEST(Fusion, LowersEachElementOnce) {
+  constexpr int kLinks = 60;
+  const auto pool = std::make_shared<ExprPool>();
+  auto body = std::make_shared<Graph>(pool);
+  const TensorType list{DType::i64, {pool->symbol("n")}};
+  const TensorType table{DType::i64, {pool->integer(8)}};
+  const ValueId x = body->add_input("x", list), t = body->add_input("t", table);
+  const Expr p0 = pool->param(0, DType::i64), p1 = pool->param(1, DType::i64);
+  ValueId at = x;
+  for (int k = 0; k < kLinks; ++k) {
+    const ValueId found = body->must_add(Gather{}, {t, at});
+    at = body->must_add(Pointwise{select(less(p0, p1), p0 + p1, p0), DType::i64}, {at, found});
+  }
+  body->set_outputs({{"y", at}});
+  const Fusion fusion{.body = body, .kind = "loops"};
+  Graph graph(pool);
+  graph.set_outputs(
+      {{"y", graph.must_add(fusion, {graph.add_input("x", list), graph.add_input("t", table)})}});
+  CountingLowering lowering(graph);
+  const Expr y = fusion.lower(lowering, 0, std::vector{pool->fresh_index(pool->symbol("n"))});
+  EXPECT_LE(lowering.loads, kLinks * 2 + 1);
+  int nodes = 0;
+  for_each(y, [&](Expr) { ++nodes; });
+  EXPECT_LE(nodes, kLinks * 20);
 }
 
 // An element behind a false condition is not read, however it is computed.

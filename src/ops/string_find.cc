@@ -2,12 +2,19 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/text_table.h"
 #include "ops/checks.h"
 #include "ops/registry.h"
 #include "ops/sampling.h"
 #include "ops/strings.h"
 
 namespace ingot::ops {
+
+std::vector<std::string> StringFind::routine_texts() const {
+  std::vector<std::string> all = {text_table(texts)};
+  all.insert(all.end(), texts.begin(), texts.end());
+  return all;
+}
 
 Result<Types> StringFind::infer(InferContext& ctx) const {
   TRY_STATUS(expect_inputs<StringFind>(ctx));

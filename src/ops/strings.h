@@ -139,6 +139,8 @@ struct StringFind {
   static constexpr auto kFields = std::tuple{field("texts", &StringFind::texts)};
   static constexpr Accuracy kAccuracy = exact();
   static constexpr RoutineInfo kRoutine = {"ingot_string_find"};
+  /// Their table, then the texts.
+  std::vector<std::string> routine_texts() const;
   Result<Types> infer(InferContext& ctx) const;
   std::vector<Tensor> reference(const ReferenceContext& ctx) const;
   static Sample<StringFind> sample(Random& rng, ExprPool& pool);

@@ -93,6 +93,40 @@ def labels(cases):
        cats_strings=names, cats_int64s=[7, 8, 9, -3, 0], default_string="none")
 
 
+def many_labels(cases):
+    """As many keys as real vocabularies have: hashed, one of the keys at each end of the types."""
+    for count in (17, 4000, 100_000):
+        keys = (RNG.permutation(2 * count)[:count] * 7 - 100).astype(np.int64)
+        keys[:2] = -2**63, 2**63 - 1
+        asked = np.concatenate([RNG.choice(keys, 300), RNG.integers(-1000, 14 * count, 100),
+                                keys[:2]])
+        op(cases, "LabelEncoder", [asked], [FLOAT], 2, tag=f"of_{count}", keys_int64s=keys.tolist(),
+           values_floats=RNG.standard_normal(count).tolist(), default_float=-7.5)
+        op(cases, "LabelEncoder", [asked], [STRING], 2, tag=f"of_{count}_to_strings",
+           keys_int64s=keys.tolist(), values_strings=[f"v{k}" for k in keys])
+        words = [f"{k}" * (k % 5 + 1) for k in RNG.permutation(2 * count)[:count]]
+        asked = texts(*RNG.choice(words, 300), *[f"{k}" for k in range(50)], "")
+        op(cases, "LabelEncoder", [asked], [INT64], 2, tag=f"of_{count}_strings",
+           keys_strings=words, values_int64s=RNG.integers(-9, 9, count).tolist(), default_int64=-70)
+    reals = np.concatenate([normal(300), [0.0, np.nan, np.inf, -np.inf]]).astype(np.float32)
+    asked = np.concatenate([RNG.choice(reals, 100), normal(20),
+                            [-0.0, 0.0, np.nan, -np.nan, np.inf, -np.inf]]).astype(np.float32)
+    table = {float(key): k for k, key in enumerate(reals) if key == key}
+    expected = [303 - 2 if v != v else table.get(float(v), -4) for v in asked]
+    for kind in (np.float32, np.float64):
+        op(cases, "LabelEncoder", [asked.astype(kind)], [INT64], 4, tag=f"reals_{kind.__name__}",
+           expected=[np.array(expected)],
+           keys_tensor=numpy_helper.from_array(reals.astype(kind), "k"),
+           values_tensor=numpy_helper.from_array(np.arange(304), "v"),
+           default_tensor=numpy_helper.from_array(np.array([-4]), "d"))
+    words = [f"{k}" for k in RNG.permutation(300)]
+    op(cases, "OneHotEncoder", [texts(*words[:20], "", "301").reshape(2, 11)], tag="of_300_strings",
+       cats_strings=words, zeros=1)
+    numbers = RNG.permutation(900)[:300]
+    op(cases, "OneHotEncoder", [RNG.integers(0, 900, (2, 11))], tag="of_300", cats_int64s=numbers.tolist(),
+       zeros=1)
+
+
 def linear(cases):
     x = normal(5, 4)
     for post in TRANSFORMS:
@@ -246,5 +280,5 @@ def new_trees(cases):
 
 
 def add(cases):
-    for family in (features, labels, linear, machines, probabilities, trees, new_trees):
+    for family in (features, labels, many_labels, linear, machines, probabilities, trees, new_trees):
         family(cases)

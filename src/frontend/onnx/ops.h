@@ -64,6 +64,7 @@ std::span<const OpRow> deform_rows();
 std::span<const OpRow> ngram_rows();
 std::span<const OpRow> training_rows();
 std::span<const OpRow> ml_rows();
+std::span<const OpRow> ml_label_rows();
 std::span<const OpRow> ml_linear_rows();
 std::span<const OpRow> ml_svm_rows();
 std::span<const OpRow> ml_tree_rows();
