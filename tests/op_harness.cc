@@ -65,10 +65,14 @@ Tensor random_values(Random& rng, DType dtype, std::vector<int64_t> dims,
   return rounded(tensor);
 }
 
-/// A sequence of three tensors [2, 3], or an optional of one item.
+/// A sequence of three tensors [2, 3], an optional of one item, or a map of nine keys.
 Tensor random_container(Random& rng, const ContainerType& type) {
   const bool is_optional = type.kind == ContainerType::Kind::optional;
   std::vector<Tensor> items;
+  if (type.kind == ContainerType::Kind::map) {  // some keys are there twice
+    return Tensor::container({random_values(rng, type.key, {9}, nullptr),
+                              random_values(rng, type.element->tensor.dtype, {9}, nullptr)});
+  }
   while (items.size() < (is_optional ? 1 : 3)) {
     items.push_back(type.element->is_tensor()
                         ? random_values(rng, type.element->tensor.dtype, {2, 3}, nullptr)

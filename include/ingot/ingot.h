@@ -94,7 +94,7 @@ typedef enum ingot_kind {
   INGOT_KIND_STATE = 1,    /**< `data` points to an ingot_state */
   INGOT_KIND_SEQUENCE = 2, /**< `data` points to an ingot_container */
   INGOT_KIND_OPTIONAL = 3, /**< likewise, of at most one item */
-  INGOT_KIND_MAP = 4       /**< not there yet */
+  INGOT_KIND_MAP = 4       /**< likewise, of two tensors [n]: the keys, and the value of each */
 } ingot_kind;
 
 /** Where memory lies, numbered as DLPack's DLDeviceType. */
@@ -135,9 +135,11 @@ typedef struct ingot_tensor {
   int32_t device_id;
 } ingot_tensor;
 
-/** A sequence, or an optional, which has no item or one. Items are tensors of one dtype, each with
- * dims of its own and without strides; that of an optional may be a sequence. A view: as an input,
- * the caller owns it and all that it points to; of outputs see ingot_model_api::run. */
+/** A sequence; an optional, which has no item or one; or a map. Items are tensors of one dtype,
+ * each with dims of its own and without strides; that of an optional may be a sequence, those of a
+ * sequence may be maps. A map has two: its keys, INGOT_INT64 or INGOT_STRING, in any order, of
+ * which the last of equal ones counts, and their values. A view: as an input, the caller owns it
+ * and all that it points to; of outputs see ingot_model_api::run. */
 typedef struct ingot_container {
   uint32_t struct_size;
   int64_t count;
@@ -273,8 +275,10 @@ typedef struct ingot_value_info {
   const ingot_dim_info* dims; /**< [rank] */
   uint32_t alignment;         /**< bytes that `data` must be aligned to */
   int32_t data_dependent;     /**< outputs: not 0 if only the run finds out the shape */
-  int32_t element_kind;       /**< optionals: ingot_kind of the item. Of sequences and optionals
-                                   `dtype` is that of the tensors in them, and `rank` is 0 */
+  int32_t element_kind;       /**< containers: ingot_kind of their items. Of sequences and optionals
+                                   `dtype` is that of the tensors in them, of maps that of the
+                                   values, and `rank` is 0 */
+  int32_t key_dtype;          /**< maps and sequences of maps: that of the keys; otherwise 0 */
 } ingot_value_info;
 
 /** A state input and the output that continues it. */

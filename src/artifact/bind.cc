@@ -32,6 +32,7 @@ ingot_status check_tensor(const ingot_tensor& tensor, const Port& port, const ch
     return fail(INGOT_INVALID_ARGUMENT, "%s '%s': expected %s, got kind %d", side, port.name,
                 port.kind == INGOT_KIND_TENSOR     ? "a tensor"
                 : port.kind == INGOT_KIND_SEQUENCE ? "a sequence"
+                : port.kind == INGOT_KIND_MAP      ? "a map"
                                                    : "an optional",
                 tensor.kind);
   }

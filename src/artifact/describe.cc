@@ -39,6 +39,7 @@ void describe_port(const Program& program, const Port& port, ingot_dim_info*& di
   info->dtype = port.dtype;
   info->kind = port.kind;
   info->element_kind = port.element_kind;
+  info->key_dtype = port.key_dtype;
   info->rank = static_cast<i32>(port.rank);
   info->name = port.name;
   info->dims = dims;

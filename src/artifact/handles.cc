@@ -75,9 +75,29 @@ ingot_status check_item(const Port& port, i64 index, const ingot_tensor& item, i
                        count_elements(static_cast<u32>(item.rank), item.dims));
 }
 
+// Keys and values that belong together.
+ingot_status check_map(const Port& port, const ingot_container& map) {
+  const ingot_tensor* lists[2] = {};
+  for (i64 k = 0; k < 2; ++k) {
+    lists[k] = &item_of(map, k);
+    ingot_status status = check_item_kind(port, k, *lists[k], INGOT_KIND_TENSOR);
+    if (status == INGOT_OK) {
+      status = check_item(port, k, *lists[k], k == 0 ? port.key_dtype : port.dtype);
+    }
+    if (status != INGOT_OK) return status;
+  }
+  if (lists[0]->rank == 1 && lists[1]->rank == 1 && lists[0]->dims[0] == lists[1]->dims[0]) {
+    return INGOT_OK;
+  }
+  return fail(INGOT_INVALID_ARGUMENT,
+              "input '%s': expected keys and values of a map to be two lists of one length",
+              port.name);
+}
+
 ingot_status check_container(const Port& port, const ingot_tensor& tensor, i32 item_kind) {
   const auto* container = static_cast<const ingot_container*>(tensor.data);
   const bool is_optional = tensor.kind == INGOT_KIND_OPTIONAL;
+  const bool is_map = tensor.kind == INGOT_KIND_MAP;
   if (container == nullptr || !is_aligned(container, alignof(ingot_container)) ||
       container->struct_size < sizeof(ingot_container)) {
     return fail(INGOT_INVALID_ARGUMENT,
@@ -99,6 +119,12 @@ ingot_status check_container(const Port& port, const ingot_tensor& tensor, i32 i
     return fail(INGOT_INVALID_ARGUMENT, "input '%s': item 0: struct_size is %u", port.name,
                 container->items->struct_size);
   }
+  if (is_map && container->count != 2) {
+    return fail(INGOT_INVALID_ARGUMENT,
+                "input '%s': expected a map's keys and values, got %lld items", port.name,
+                static_cast<ll>(container->count));
+  }
+  if (is_map) return check_map(port, *container);
   for (i64 k = 0; k < container->count; ++k) {
     const ingot_tensor& item = item_of(*container, k);
     ingot_status status = check_item_kind(port, k, item, item_kind);

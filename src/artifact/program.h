@@ -191,8 +191,9 @@ struct Port {
   i32 kind = 0;                 // ingot_kind. Of sequences and optionals `dtype` is that of the
                                 // tensors in them. In bodies all of them, and strings, are handles:
                                 // tensors of u64
-  i32 element_kind = 0;         // of an optional: what is in it
+  i32 element_kind = 0;         // of an optional or sequence: what is in it
   Handles handles = Handles::none;
+  i32 key_dtype = 0;  // of a map, and of a sequence of maps
 };
 
 enum class StateLayout : u8 { contiguous, paged };

@@ -88,4 +88,11 @@ extern "C" int ingot_sequence_split(RoutineArgs& args, const RoutineTensor* inpu
 /// All items as one tensor. Sets its dims. Attributes: axis, new_axis, rank.
 extern "C" int ingot_sequence_concat(RoutineArgs& args, const RoutineTensor* inputs);
 
+/// A sequence of maps from the keys to the numbers of each row (ops/maps.h).
+extern "C" int ingot_map_rows(RoutineArgs& args, const RoutineTensor* inputs);
+/// What a map has for some keys.
+extern "C" int ingot_map_get(RoutineArgs& args, const RoutineTensor* inputs);
+/// All values of a map, in the order of its keys. Sets the dim.
+extern "C" int ingot_map_values(RoutineArgs& args, const RoutineTensor* inputs);
+
 }  // namespace ingot::artifact

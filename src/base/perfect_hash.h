@@ -1,4 +1,5 @@
-// base/perfect_hash.h: tables that say where a key is with two reads, made when a model is compiled.
+// base/perfect_hash.h: tables that say where a key is with two reads, made when a model is
+// compiled.
 #pragma once
 
 #include <cstdint>

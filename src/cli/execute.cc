@@ -13,9 +13,12 @@ namespace ingot::cli {
 namespace {
 
 std::string shape_text(const InputPort& port) {
+  if (port.kind == HostTensor::Kind::map) {
+    return concat("a map from ", *port.key, " to ", port.dtype);
+  }
   if (port.kind != HostTensor::Kind::tensor) {
     return concat(port.kind == HostTensor::Kind::sequence ? "a sequence of " : "an optional of ",
-                  port.dtype);
+                  port.key ? concat("maps from ", *port.key, " to ") : "", port.dtype);
   }
   std::vector<std::string> dims;
   for (const auto& [size, symbol] : port.dims) dims.push_back(size >= 0 ? concat(size) : symbol);
@@ -86,7 +89,8 @@ Status check_input(const InputPort& port, const HostTensor& tensor,
                    const std::map<std::string, int64_t>& sizes) {
   // Nothing tells the dtype of an empty container.
   const bool is_empty = tensor.kind != HostTensor::Kind::tensor && tensor.items.empty();
-  bool fits = tensor.kind == port.kind && (is_empty || tensor.dtype == port.dtype) &&
+  bool fits = tensor.kind == port.kind &&
+              (is_empty || (tensor.dtype == port.dtype && tensor.key == port.key)) &&
               tensor.dims.size() == port.dims.size();
   for (size_t k = 0; fits && k < tensor.dims.size(); ++k) {
     fits = port.dims[k].first < 0 || port.dims[k].first == tensor.dims[k];
@@ -100,6 +104,46 @@ Status check_input(const InputPort& port, const HostTensor& tensor,
   if (fits) return ok();
   return invalid_argument("input '", port.name, "': expected ", shape_text(port), ", got ",
                           type_text(tensor));
+}
+
+HostTensor::Kind kind_of(int32_t kind) {
+  switch (kind) {
+    case INGOT_KIND_SEQUENCE:
+      return HostTensor::Kind::sequence;
+    case INGOT_KIND_OPTIONAL:
+      return HostTensor::Kind::optional;
+    case INGOT_KIND_MAP:
+      return HostTensor::Kind::map;
+    default:
+      return HostTensor::Kind::tensor;
+  }
+}
+
+int32_t kind_number(HostTensor::Kind kind) {
+  switch (kind) {
+    case HostTensor::Kind::tensor:
+      return INGOT_KIND_TENSOR;
+    case HostTensor::Kind::sequence:
+      return INGOT_KIND_SEQUENCE;
+    case HostTensor::Kind::optional:
+      return INGOT_KIND_OPTIONAL;
+    case HostTensor::Kind::map:
+      return INGOT_KIND_MAP;
+  }
+  INGOT_UNREACHABLE();
+}
+
+/// Nothing in a file tells the type of the values of a map without keys.
+void give_type(const InputPort& port, HostTensor& tensor) {
+  const bool is_empty = tensor.kind == HostTensor::Kind::map && tensor.items[0].dims[0] == 0;
+  if (is_empty && tensor.key == port.key) tensor.dtype = tensor.items[1].dtype = port.dtype;
+}
+
+/// The type of the keys of a map, or of a sequence of maps.
+std::optional<DType> key_of(const Type& type) {
+  if (!type.is_container()) return std::nullopt;
+  if (type.container.kind == ContainerType::Kind::map) return type.container.key;
+  return type.container.element ? key_of(*type.container.element) : std::nullopt;
 }
 
 }  // namespace
@@ -116,11 +160,8 @@ std::vector<InputPort> input_ports(const LoadedModel& model) {
   std::vector<InputPort> ports;
   for (uint32_t k = 0; k < model.description().input_count; ++k) {
     const ingot_value_info& info = model.input(k);
-    InputPort port{info.name, dtype_from_onnx(info.dtype).value_or(DType::f32)};
-    if (info.kind != INGOT_KIND_TENSOR) {
-      port.kind = info.kind == INGOT_KIND_SEQUENCE ? HostTensor::Kind::sequence
-                                                   : HostTensor::Kind::optional;
-    }
+    InputPort port{info.name, dtype_from_onnx(info.dtype).value_or(DType::f32), kind_of(info.kind)};
+    port.key = dtype_from_onnx(info.key_dtype);
     for (int32_t axis = 0; axis < info.rank; ++axis) {
       port.dims.emplace_back(info.dims[axis].value, info.dims[axis].text);
     }
@@ -137,6 +178,7 @@ std::vector<InputPort> input_ports(const Graph& graph) {
     while (element->is_container()) element = element->container.element.get();
     const TensorType& type = graph.tensor(input.value);
     InputPort port{input.name, element->tensor.dtype, kind_of(graph.type(input.value))};
+    port.key = key_of(graph.type(input.value));
     for (const Expr& dim : type.dims) {
       port.dims.emplace_back(dim.as_int().value_or(-1), dim_text(dim));
     }
@@ -188,6 +230,7 @@ Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
   std::vector<HostTensor> tensors;
   for (const InputPort& port : ports) {
     if (const auto found = given.find(port.name); found != given.end()) {
+      give_type(port, found->second);
       TRY_STATUS(check_input(port, found->second, sizes));
       tensors.push_back(std::move(found->second));
       continue;
@@ -230,8 +273,7 @@ ingot_tensor HostViews::view(const HostTensor& tensor) {
   view.rank = static_cast<int32_t>(tensor.dims.size());
   view.dims = const_cast<int64_t*>(tensor.dims.data());
   if (tensor.kind != HostTensor::Kind::tensor) {
-    view.kind =
-        tensor.kind == HostTensor::Kind::sequence ? INGOT_KIND_SEQUENCE : INGOT_KIND_OPTIONAL;
+    view.kind = kind_number(tensor.kind);
     std::vector<ingot_tensor> items;
     for (const HostTensor& item : tensor.items) items.push_back(this->view(item));
     ingot_container& container = containers_.emplace_back();
@@ -256,12 +298,15 @@ HostTensor copy_of(const ingot_tensor& view, std::vector<int64_t> dims) {
   HostTensor tensor;
   tensor.dtype = dtype_from_onnx(view.dtype).value_or(DType::f32);
   if (view.kind != INGOT_KIND_TENSOR) {
-    tensor.kind =
-        view.kind == INGOT_KIND_SEQUENCE ? HostTensor::Kind::sequence : HostTensor::Kind::optional;
+    tensor.kind = kind_of(view.kind);
     const auto& container = *static_cast<const ingot_container*>(view.data);
     for (int64_t k = 0; k < container.count; ++k) {
       const ingot_tensor& item = container.items[k];
       tensor.items.push_back(copy_of(item, {item.dims, item.dims + item.rank}));
+    }
+    if (tensor.kind == HostTensor::Kind::map) {
+      tensor.key = tensor.items[0].dtype;
+      tensor.dtype = tensor.items[1].dtype;
     }
     return tensor;
   }
@@ -304,6 +349,7 @@ Result<std::vector<HostTensor>> execute(const LoadedModel& model,
     dims[k].resize(static_cast<size_t>(outputs[k].rank));
     results.push_back(copy_of(outputs[k], dims[k]));
     results.back().holds_sequences = model.output(k).element_kind == INGOT_KIND_SEQUENCE;
+    results.back().key = dtype_from_onnx(model.output(k).key_dtype);
     model.api().free_output(model.handle(), outputs[k].data);
   }
   return results;

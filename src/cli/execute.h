@@ -27,6 +27,7 @@ struct InputPort {
   std::string name;
   DType dtype = DType::f32;
   HostTensor::Kind kind = HostTensor::Kind::tensor;
+  std::optional<DType> key = {};  // of maps
   /// Per dim: a size, or -1 and the name of the symbol.
   std::vector<std::pair<int64_t, std::string>> dims = {};
 };

@@ -9,6 +9,7 @@
 #include "base/letter_case.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/host_map.h"
 #include "frontend/onnx/tensor_data.h"
 #include "ir/type.h"
 
@@ -78,8 +79,10 @@ Result<HostTensor> decode(std::string_view bytes, const std::shared_ptr<const Ma
     TRY(const ConstantData data, onnx::decode_tensor(proto, {owner, nullptr}));
     return HostTensor{data.dtype, data.dims, {data.bytes.begin(), data.bytes.end()}, data.strings};
   }
+  if (kind == HostTensor::Kind::map) return decode_map(bytes, owner);
   TRY(const onnx::ContainerProto proto, onnx::read_container(bytes));
-  if (proto.has_other) return unsupported("sparse tensors, maps or optionals in a container");
+  if (proto.has_other) return unsupported("sparse tensors or optionals in a container");
+  if (!proto.maps.empty()) return decode_maps(proto, owner, kind);
   HostTensor result;
   result.kind = kind;
   const bool is_optional = kind == HostTensor::Kind::optional;
@@ -119,12 +122,17 @@ Result<HostTensor> read_pb(const std::filesystem::path& path, HostTensor::Kind k
 std::string format_pb(const HostTensor& tensor, std::string_view name) {
   std::string bytes;
   protozero::pbf_writer out(bytes);
+  if (tensor.kind == HostTensor::Kind::map) return format_map(tensor, name);
   if (tensor.kind != HostTensor::Kind::tensor) {
     if (!name.empty()) out.add_string(1, name.data(), name.size());
-    constexpr int32_t kTensor = 1, kSequence = 3;
-    out.add_int32(2, tensor.holds_sequences ? kSequence : kTensor);
+    constexpr int32_t kTensor = 1, kSequence = 3, kMap = 4;
+    out.add_int32(2, tensor.key ? kMap : tensor.holds_sequences ? kSequence : kTensor);
     for (const HostTensor& item : tensor.items) {
-      out.add_message(item.kind == HostTensor::Kind::tensor ? 3 : 5, format_pb(item, ""));
+      const bool is_map = item.kind == HostTensor::Kind::map;
+      out.add_message(is_map                                  ? 6
+                      : item.kind == HostTensor::Kind::tensor ? 3
+                                                              : 5,
+                      format_pb(item, ""));
     }
     return bytes;
   }
@@ -140,8 +148,15 @@ std::string format_pb(const HostTensor& tensor, std::string_view name) {
 
 HostTensor::Kind kind_of(const Type& type) {
   if (!type.is_container()) return HostTensor::Kind::tensor;
-  return type.container.kind == ContainerType::Kind::optional ? HostTensor::Kind::optional
-                                                              : HostTensor::Kind::sequence;
+  switch (type.container.kind) {
+    case ContainerType::Kind::sequence:
+      return HostTensor::Kind::sequence;
+    case ContainerType::Kind::optional:
+      return HostTensor::Kind::optional;
+    case ContainerType::Kind::map:
+      return HostTensor::Kind::map;
+  }
+  INGOT_UNREACHABLE();
 }
 
 std::string type_text(const HostTensor& tensor) {
@@ -149,9 +164,12 @@ std::string type_text(const HostTensor& tensor) {
     case HostTensor::Kind::tensor:
       return concat(tensor.dtype, "[", join(tensor.dims, ", "), "]");
     case HostTensor::Kind::sequence:
-      return concat("sequence of ", tensor.dtype);
+      return concat("sequence of ", tensor.key ? concat("maps from ", *tensor.key, " to ") : "",
+                    tensor.dtype);
     case HostTensor::Kind::optional:
       return concat("optional ", tensor.holds_sequences ? "sequence of " : "", tensor.dtype);
+    case HostTensor::Kind::map:
+      return concat("map from ", *tensor.key, " to ", tensor.dtype);
   }
   INGOT_UNREACHABLE();
 }
@@ -217,7 +235,11 @@ HostTensor from_tensor(const Tensor& tensor, const Type& type) {
     return result;
   }
   const Type& element = *type.container.element;
-  result.holds_sequences = element.is_container();
+  const bool is_map = result.kind == HostTensor::Kind::map;
+  const bool of_maps = kind_of(element) == HostTensor::Kind::map;
+  if (is_map) result.key = type.container.key;
+  if (of_maps) result.key = element.container.key;
+  result.holds_sequences = kind_of(element) == HostTensor::Kind::sequence;
   result.dtype = (element.is_container() ? *element.container.element : element).tensor.dtype;
   for (const Tensor& item : tensor.items()) result.items.push_back(from_tensor(item, element));
   return result;
@@ -227,6 +249,7 @@ Json values_json(const HostTensor& tensor) {
   if (tensor.kind == HostTensor::Kind::optional) {
     return tensor.items.empty() ? Json(nullptr) : values_json(tensor.items[0]);
   }
+  if (tensor.kind == HostTensor::Kind::map) return map_json(tensor);
   if (tensor.kind == HostTensor::Kind::sequence) {
     Json list = Json::array();
     for (const HostTensor& item : tensor.items) list.push_back(values_json(item));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,17 +18,18 @@
 
 namespace ingot::cli {
 
-/// A row-major tensor that owns its bytes (storage bytes, little-endian), or a sequence or optional
-/// of some.
+/// A row-major tensor that owns its bytes (storage bytes, little-endian), or a sequence, optional
+/// or map of some.
 struct HostTensor {
-  enum class Kind : uint8_t { tensor, sequence, optional };
-  DType dtype = DType::f32;  // of a container: of the tensors in it
+  enum class Kind : uint8_t { tensor, sequence, optional, map };
+  DType dtype = DType::f32;  // of a container: of the tensors in it; of maps: of the values
   std::vector<int64_t> dims;
   std::vector<std::byte> bytes;
   std::vector<std::string> strings = {};  // instead of bytes
   Kind kind = Kind::tensor;
-  std::vector<HostTensor> items = {};  // of a container
+  std::vector<HostTensor> items = {};  // of a container; of a map the keys [n] and the values [n]
   bool holds_sequences = false;        // an optional
+  std::optional<DType> key = {};       // of a map, and of a sequence of maps
 };
 
 /// NumPy's format, versions 1 to 3, C or Fortran order. Types: those NumPy knows, f16 and strings
@@ -40,13 +42,14 @@ std::string format_npy(const HostTensor& tensor);
 /// Arrays of an .npz by name.
 Result<std::map<std::string, HostTensor>> read_npz(const std::filesystem::path& path);
 
-/// An ONNX TensorProto, SequenceProto or OptionalProto, which do not say themselves what they are.
+/// An ONNX TensorProto, SequenceProto, OptionalProto or MapProto, which do not say themselves what
+/// they are.
 Result<HostTensor> read_pb(const std::filesystem::path& path,
                            HostTensor::Kind kind = HostTensor::Kind::tensor);
 /// The same as bytes.
 std::string format_pb(const HostTensor& tensor, std::string_view name);
 HostTensor::Kind kind_of(const Type& type);
-/// "f32[2, 3]", "sequence of f32".
+/// "f32[2, 3]", "sequence of f32", "map from i64 to f32".
 std::string type_text(const HostTensor& tensor);
 
 /// A picture as a tensor. `how` is a comma separated list of: nchw (default) or nhwc; rgb
@@ -70,7 +73,7 @@ HostTensor from_tensor(const Tensor& tensor, const Type& type);
 Result<Tensor> to_tensor(const HostTensor& tensor);
 
 /// Nested lists of numbers, NaN and infinities as strings; or of strings. An optional is its item
-/// or null.
+/// or null, a map an object.
 Json values_json(const HostTensor& tensor);
 
 }  // namespace ingot::cli

@@ -127,7 +127,12 @@ Result<int> inspect_model(const Options& options) {
 
 /// As types of a graph are written: "sequence(str[])".
 std::string container_text(const ingot_value_info& info, std::string_view dtype) {
-  const std::string tensor = concat(dtype, "[]"), sequence = concat("sequence(", tensor, ")");
+  const std::string tensor = concat(dtype, "[]");
+  if (const auto key = dtype_from_onnx(info.key_dtype)) {
+    const std::string map = concat("map(", *key, ", ", tensor, ")");
+    return info.kind == INGOT_KIND_MAP ? map : concat("sequence(", map, ")");
+  }
+  const std::string sequence = concat("sequence(", tensor, ")");
   if (info.kind == INGOT_KIND_SEQUENCE) return sequence;
   return concat("optional(", info.element_kind == INGOT_KIND_SEQUENCE ? sequence : tensor, ")");
 }
@@ -135,7 +140,7 @@ std::string container_text(const ingot_value_info& info, std::string_view dtype)
 Json value_json(const ingot_value_info& info) {
   const auto known = dtype_from_onnx(info.dtype);
   const std::string dtype = known ? std::string(to_text(*known)) : concat(info.dtype);
-  if (info.kind == INGOT_KIND_SEQUENCE || info.kind == INGOT_KIND_OPTIONAL) {
+  if (info.kind != INGOT_KIND_TENSOR && info.kind != INGOT_KIND_STATE) {
     return {{"name", info.name}, {"type", container_text(info, dtype)}};
   }
   Json shape = Json::array();

@@ -129,9 +129,12 @@ Result<int> run(const Options& options) {
     Json entry = {
         {"name", name}, {"dtype", std::string(to_text(tensor.dtype))}, {"shape", tensor.dims}};
     if (tensor.kind != HostTensor::Kind::tensor) {
-      const bool is_sequence = tensor.kind == HostTensor::Kind::sequence;
-      entry["kind"] = is_sequence ? "sequence" : "optional";
-      entry["items"] = tensor.items.size();
+      const bool is_map = tensor.kind == HostTensor::Kind::map;
+      entry["kind"] = is_map                                      ? "map"
+                      : tensor.kind == HostTensor::Kind::sequence ? "sequence"
+                                                                  : "optional";
+      entry["items"] = is_map ? tensor.items[0].dims[0] : std::ssize(tensor.items);
+      if (tensor.key) entry["keys"] = std::string(to_text(*tensor.key));
     }
     text += concat(name, ": ", type_text(tensor));
     if (!options.output_directory.empty()) {
@@ -164,7 +167,7 @@ Run setup_run(CLI::App& app) {
   app.add_option("model", options->model, "a compiled model, or an .onnx file")->required();
   options->inputs.add_to(app);
   app.add_option("--output-dir", options->output_directory,
-                 "folder for the outputs as .npy; strings, sequences and optionals as ONNX .pb");
+                 "folder for the outputs as .npy; strings and containers as ONNX .pb");
   app.add_option("--output", options->extra_outputs,
                  "an inner value of the .onnx file as one more output; may be repeated")
       ->allow_extra_args(false);

@@ -222,10 +222,16 @@ class ProgramWriter {
     }
     if (is_body) return ", 0, 0, Handles::containers";
     const auto number = [](const Type& of) {  // ingot_kind
-      return !of.is_container() ? 0 : of.container.kind == ContainerType::Kind::sequence ? 2 : 3;
+      using Kind = ContainerType::Kind;
+      return !of.is_container()                    ? 0
+             : of.container.kind == Kind::sequence ? 2
+             : of.container.kind == Kind::optional ? 3
+                                                   : 4;
     };
-    return concat(", ", number(type), ", ", number(*type.container.element),
-                  ", Handles::containers");
+    const Type& element = *type.container.element;
+    const Type& map = number(type) == 4 ? type : element;
+    return concat(", ", number(type), ", ", number(element), ", Handles::containers, ",
+                  number(map) == 4 ? info(map.container.key).onnx : 0);
   }
 
   void write_ports(const ProgramPlan& plan, std::string_view name) {

@@ -34,9 +34,19 @@ class GraphExpansion : public Expansion {
   const std::vector<std::string>& provenance_;
 };
 
+/// Whether a tensor holds keys and values as a map's type says.
+bool is_map(const ContainerType& type, const Tensor& tensor) {
+  if (!tensor.is_container() || tensor.items().size() != 2 || type.element == nullptr) return false;
+  const Tensor &keys = tensor.items()[0], &values = tensor.items()[1];
+  return keys.dtype() == type.key && keys.rank() == 1 && !keys.is_container() &&
+         values.dtype() == type.element->tensor.dtype && values.dims() == keys.dims() &&
+         !values.is_container();
+}
+
 /// Whether a tensor is a container where one is wanted, with items as its type says.
 bool is_kind(const Type& type, const Tensor& tensor) {
   if (!type.is_container()) return !tensor.is_container();
+  if (type.container.kind == ContainerType::Kind::map) return is_map(type.container, tensor);
   return tensor.is_container() && !type.is_nothing() &&
          std::ranges::all_of(tensor.items(), [&](const Tensor& item) {
            const Type& element = *type.container.element;

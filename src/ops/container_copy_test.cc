@@ -10,8 +10,9 @@ namespace {
 TEST(ContainerCopy, TakesContainersAlone) {
   ExprPool pool;
   EXPECT_EQ(infer_text(ContainerCopy{}, pool, {"optional(str[])"}), "optional(str[])");
+  EXPECT_EQ(infer_text(ContainerCopy{}, pool, {"map(i64, str[])"}), "map(i64, str[])");
   EXPECT_EQ(infer_text(ContainerCopy{}, pool, {"f32[2]"}),  // C1
-            "container_copy: x: expected a sequence or optional, got f32[2]");
+            "container_copy: x: expected a container, got f32[2]");
 }
 
 }  // namespace

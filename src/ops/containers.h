@@ -41,8 +41,8 @@ struct ContainerCopy {
   static constexpr std::string_view kDoc =
       "y = x. What a graph gives out needs memory of its own, here for the handle; the items are "
       "not copied.\n"
-      "C1: x is a sequence or optional.";
-  static constexpr std::array kInputs = {Port{"x", "a sequence or optional"}};
+      "C1: x is a container.";
+  static constexpr std::array kInputs = {Port{"x", "a sequence, optional or map"}};
   static constexpr std::array kOutputs = {Port{"y", "type of x"}};
   static constexpr auto kFields = std::tuple{};
   static constexpr Accuracy kAccuracy = exact();

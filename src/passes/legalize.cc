@@ -18,10 +18,13 @@ std::string name_of(const Node& node) {
 std::string find_type_problem(const Type& type) {
   if (type.is_nothing()) return "its type is not known";
   if (type.is_container()) {
-    if (type.container.kind == ContainerType::Kind::map) {
-      return concat("maps have no kernels yet, got ", type);
-    }
     const Type& element = *type.container.element;
+    if (type.container.kind == ContainerType::Kind::map) {
+      const DType key = type.container.key;
+      if ((key != DType::i64 && key != DType::str) || !element.is_tensor()) {
+        return concat("expected a map from i64 or strings to numbers or strings, got ", type);
+      }
+    }
     if (element.is_tensor() && bits(element.tensor.dtype) < 8) {
       return concat("containers of elements that share bytes have no kernels yet, got ", type);
     }

@@ -306,6 +306,42 @@ class Containers(ProgramTest):
         path = self.write("x.pb", onnx.sequence([onnx.tensor("", [1], [2.0])] * 2))
         self.bad(MALFORMED, ["x.pb", "at most one item"], "run", library, "--input", f"x={path}")
 
+    def test_maps(self):
+        domain = "ai.onnx.ml"
+        names = onnx.attribute_strings("string_vocabulary", ["a", "none", "b"])
+        labels = onnx.attribute_strings("classlabels_strings", ["z", "y", "x"])
+        model = onnx.model(
+            [onnx.node("DictVectorizer", ["m"], ["row"], attributes=[names], domain=domain),
+             onnx.node("ZipMap", ["row"], ["maps"], attributes=[labels], domain=domain)],
+            [onnx.map_info("m", onnx.STRING, onnx.FLOAT)],
+            [onnx.value_info("row", [1, 3]),
+             onnx.map_info("maps", onnx.STRING, onnx.FLOAT, sequence=True)])
+        model = self.model(model + onnx.opset(domain, 1))
+        library = self.compiled(model)
+        path = self.write("m.pb", onnx.map_of({"b": 2.5, "": 7.0, "a": -1.0}))
+        maps = [{"x": 2.5, "y": 0.0, "z": -1.0}]
+        row, zipped = self.good("run", library, "--input", f"m={path}", "--json").json["outputs"]
+        self.assertEqual((row["values"], zipped["values"]), ([[-1.0, 0.0, 2.5]], maps))
+        self.assertEqual((zipped["kind"], zipped["keys"], zipped["dtype"], zipped["items"]),
+                         ("sequence", "str", "f32", 1))
+        self.assertIn("input: m: map(str, f32[])\n", self.good("inspect", library).out)
+        self.good("verify", model, "--input", f"m={path}")
+        done = self.good("run", library, "--input", f"m={path}", "--output-dir",
+                         self.folder / "res").out
+        self.assertIn("maps: sequence of maps from str to f32", done)
+        written = onnx.field(4, "x") + onnx.field(4, "y") + onnx.field(4, "z")
+        self.assertIn(written, (self.folder / "res" / "maps.pb").read_bytes())
+        empty = self.good("run", library, "--input",
+                          f"m={self.write('e.pb', onnx.map_of({}))}", "--json").json["outputs"]
+        self.assertEqual(empty[0]["values"], [[0.0, 0.0, 0.0]])
+        self.bad(USAGE, ["'m'", "a map from str to f32", "map from str to i64"], "run", library,
+                 "--input", f"m={self.write('i.pb', onnx.map_of({'a': 1}))}")
+        short = onnx.field(2, onnx.STRING) + onnx.fields(4, ["a", "b"]) + onnx.field(
+            5, onnx.sequence([onnx.tensor("", [], [1.0])]))
+        self.bad(MALFORMED, ["s.pb", "expected 2 values"], "run", library, "--input",
+                 f"m={self.write('s.pb', short)}")
+        self.bad(UNSUPPORTED, ["'m'", "random"], "run", library, "--random", "1")
+
 
 if __name__ == "__main__":
     unittest.main()

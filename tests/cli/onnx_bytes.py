@@ -74,6 +74,22 @@ def sequence(tensors):
     return field(2, 1) + fields(3, tensors)
 
 
+def map_info(name, key, value, sequence=False):
+    """A map from keys to values of these types, or a sequence of such maps."""
+    kind = field(5, field(1, key) + field(2, field(1, field(1, value))))
+    return field(1, name) + field(2, field(4, field(1, kind)) if sequence else kind)
+
+
+def map_of(entries):
+    """A MapProto from texts to one number each."""
+    values = sequence([tensor("", [], [value]) for value in entries.values()])
+    return field(2, STRING) + fields(4, entries) + field(5, values)
+
+
+def attribute_strings(name, values):
+    return field(1, name) + fields(9, values) + field(20, 8)
+
+
 def attribute_int(name, value):
     return field(1, name) + field(3, value) + field(20, 2)
 

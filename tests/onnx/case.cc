@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "frontend/import.h"
-#include "frontend/onnx/tensor_data.h"
+#include "frontend/onnx/map_data.h"
 #include "ir/graph.h"
 
 namespace ingot::testing {
@@ -23,10 +23,16 @@ Result<Tensor> decode(std::string_view bytes, const Type& type,
     return to_tensor(data);
   }
   if (type.is_nothing()) return unsupported("values of unknown type");
+  if (type.container.kind == ContainerType::Kind::map) {
+    return onnx::decode_map(bytes, {owner, nullptr});
+  }
   TRY(const onnx::ContainerProto proto, onnx::read_container(bytes));
   const Type& element = *type.container.element;
   std::vector<Tensor> items;
-  for (const std::string_view item : element.is_container() ? proto.sequences : proto.tensors) {
+  const bool of_maps = !proto.maps.empty();
+  for (const std::string_view item : of_maps                  ? proto.maps
+                                     : element.is_container() ? proto.sequences
+                                                              : proto.tensors) {
     TRY(items.emplace_back(), decode(item, element, owner));
   }
   return Tensor::container(std::move(items));

@@ -11,6 +11,7 @@ import sys
 
 import container_cases
 import control_cases
+import map_cases
 import microsoft_cases
 import ml_cases
 import numpy as np
@@ -31,8 +32,35 @@ def info(name, array, dims=None):
     return helper.make_tensor_value_info(name, kind, array.shape if dims is None else dims)
 
 
-def serialized(value):
-    """A list is a sequence, a tuple of at most one item an optional."""
+def map_proto(value, kinds):
+    """A dictionary as a MapProto from and to elements of `kinds`; onnxruntime gives Python's numbers."""
+    key, element = kinds
+    proto = onnx.MapProto(key_type=key)
+    (proto.string_keys if key == TensorProto.STRING else proto.keys).extend(
+        k.encode() if isinstance(k, str) else k for k in value)
+    dtype = object if element == TensorProto.STRING else helper.tensor_dtype_to_np_dtype(element)
+    proto.values.elem_type = onnx.SequenceProto.TENSOR
+    proto.values.tensor_values.extend(numpy_helper.from_array(np.array(v, dtype))
+                                      for v in value.values())
+    return proto
+
+
+def map_kinds(kind):
+    """The element types of a map's keys and values, also where it is the element of a sequence."""
+    if kind.HasField("sequence_type"):
+        return map_kinds(kind.sequence_type.elem_type)
+    return kind.map_type.key_type, kind.map_type.value_type.tensor_type.elem_type
+
+
+def serialized(value, kind=None):
+    """A list is a sequence, a tuple of at most one item an optional, a dictionary a map of the TypeProto
+    `kind`."""
+    if isinstance(value, dict):
+        return map_proto(value, map_kinds(kind)).SerializeToString()
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        maps = [map_proto(each, map_kinds(kind)) for each in value]
+        return onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP,
+                                  map_values=maps).SerializeToString()
     if isinstance(value, list):
         return numpy_helper.from_list(value).SerializeToString()
     if isinstance(value, tuple):
@@ -74,9 +102,10 @@ class Cases:
             session = onnxruntime.InferenceSession(str(path), options,
                                                    providers=["CPUExecutionProvider"])
             outputs = session.run(None, inputs)
-        for kind, arrays in (("input", inputs.values()), ("output", outputs)):
-            for number, array in enumerate(arrays):
-                (data / f"{kind}_{number}.pb").write_bytes(serialized(array))
+        for kind, arrays, infos in (("input", inputs.values(), model.graph.input),
+                                    ("output", outputs, model.graph.output)):
+            for number, (array, value) in enumerate(zip(arrays, infos, strict=True)):
+                (data / f"{kind}_{number}.pb").write_bytes(serialized(array, value.type))
 
     def graph(self, name, nodes, inputs, constants=None, opset=17, dims=None, outputs=("y",),
               expected=None, functions=(), external=False, ir_version=8):
@@ -383,7 +412,7 @@ def networks(cases):
 def main():
     cases = Cases(sys.argv[1])
     for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add,
-                 ml_cases.add, microsoft_cases.add, container_cases.add):
+                 ml_cases.add, map_cases.add, microsoft_cases.add, container_cases.add):
         part(cases)
 
 

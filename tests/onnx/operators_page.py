@@ -28,11 +28,7 @@ WITHOUT_ROW = {"If", "Loop", "Scan", "SequenceMap", "ai.onnx.preview.FlexAttenti
 # Rows that say why not.
 REFUSED = ("BeamSearch", "GreedySearch", "MoE", "QMoE", "Sampling", "WhisperBeamSearch")
 
-MAPS = "maps, which no input of a compiled model can be"
 REASONS = {
-    "ai.onnx.ml.CastMap": MAPS,
-    "ai.onnx.ml.DictVectorizer": MAPS,
-    "ai.onnx.ml.ZipMap": MAPS,
     "ai.onnx.preview.training.Gradient": "a derivative of a part of the model; export the trained model",
 }
 

@@ -22,7 +22,7 @@ struct OpRow {
   size_t min_inputs;  // the first ones, which must be there
   size_t max_inputs;
   Result<ValueIds> (*build)(OpContext&);  // may give fewer outputs than the operator has
-  bool takes_containers = false;          // its inputs may be sequences and optionals
+  bool takes_containers = false;          // its inputs may be containers
 };
 
 /// The row for an operator of the default domain at an opset; null if there is none.
@@ -66,6 +66,7 @@ std::span<const OpRow> training_rows();
 std::span<const OpRow> ml_rows();
 std::span<const OpRow> ml_label_rows();
 std::span<const OpRow> ml_linear_rows();
+std::span<const OpRow> ml_map_rows();
 std::span<const OpRow> ml_svm_rows();
 std::span<const OpRow> ml_tree_rows();
 std::span<const OpRow> sequence_rows();

@@ -187,8 +187,8 @@ Result<ValueId> as_integers(OpContext& n, ValueId x) {
   TRY(const ValueId number, n.cast(x, wide ? DType::f64 : DType::f32));
   TRY(const ValueId bits, n.add("bitcast", {{"to", wide ? DType::i64 : DType::i32}}, {number}));
   return n.map(DType::i64, {number, bits}, [&](std::span<const Expr> p) {
-    const Expr same_zero = select(equal(p[0], n.number(p[0].dtype(), 0)), n.integer(0),
-                                  ingot::cast(p[1], DType::i64));
+    const Expr same_zero =
+        select(equal(p[0], n.number(p[0].dtype(), 0)), n.integer(0), ingot::cast(p[1], DType::i64));
     return select(unary(ExprKind::is_nan, p[0]), n.integer(nan_bits(wide)), same_zero);
   });
 }
@@ -198,8 +198,8 @@ std::vector<int64_t> as_integers(const LabelList& keys) {
   const bool wide = keys.dtype == DType::f64;
   std::vector<int64_t> result;
   for (const double key : keys.reals) {
-    const int64_t bits = wide ? std::bit_cast<int64_t>(key)
-                              : std::bit_cast<int32_t>(static_cast<float>(key));
+    const int64_t bits =
+        wide ? std::bit_cast<int64_t>(key) : std::bit_cast<int32_t>(static_cast<float>(key));
     result.push_back(std::isnan(key) ? nan_bits(wide) : key == 0 ? 0 : bits);
   }
   return result;
@@ -223,7 +223,8 @@ class HashedKeys {
 
   Result<Found> find(OpContext& n, ValueId x) const {
     const int bucket_bits = hash_->bucket_bits, place_bits = hash_->place_bits;
-    TRY(const ValueId bucket, n.map1(x, [&](Expr e) { return first_bits(bits_of(e), bucket_bits); }));
+    TRY(const ValueId bucket,
+        n.map1(x, [&](Expr e) { return first_bits(bits_of(e), bucket_bits); }));
     std::vector<int64_t> multipliers;
     for (const uint64_t m : hash_->multipliers) multipliers.push_back(std::bit_cast<int64_t>(m));
     TRY(const ValueId multiplier, n.gather(n.ints(multipliers), bucket, 0));
@@ -291,7 +292,8 @@ Result<ValueIds> look_up(OpContext& n, const LabelList& keys, const LabelList& v
   TRY(Found found, find_key(n, x, sorted));
   if (values.dtype == DType::str && found.key_at.size() > order.size() + 1) {
     // Strings are not repeated for places without a key.
-    for (int64_t& row : found.key_at) row = row == kNoKey ? static_cast<int64_t>(order.size()) : row;
+    for (int64_t& row : found.key_at)
+      row = row == kNoKey ? static_cast<int64_t>(order.size()) : row;
     TRY(const ValueId row, n.gather(n.ints(found.key_at), found.place, 0));
     found = found_in_order(row, order.size());
   }

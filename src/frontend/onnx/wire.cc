@@ -548,8 +548,10 @@ Result<ContainerProto> read_container(std::string_view bytes) {
         case 5:
           container.sequences.push_back(f.bytes());
           break;
-        case 4:
         case 6:
+          container.maps.push_back(f.bytes());
+          break;
+        case 4:
         case 7:
           container.has_other = true;
           f.skip();
@@ -559,6 +561,31 @@ Result<ContainerProto> read_container(std::string_view bytes) {
       }
     }
     return container;
+  });
+}
+Result<MapProto> read_map(std::string_view bytes) {
+  return guarded("map", [&] {
+    MapProto map;
+    Fields f(bytes);
+    while (f.next()) {
+      switch (f.number()) {
+        case 2:
+          map.key_type = f.integer();
+          break;
+        case 3:
+          f.integers([&](int64_t key) { map.keys.push_back(key); });
+          break;
+        case 4:
+          map.string_keys.emplace_back(f.bytes());
+          break;
+        case 5:
+          map.values = f.bytes();
+          break;
+        default:
+          f.skip();
+      }
+    }
+    return map;
   });
 }
 Result<SparseTensorProto> read_sparse_tensor(std::string_view bytes) {

@@ -38,10 +38,19 @@ struct TensorProto {
 
 /// SequenceProto and OptionalProto: the messages of what is in them. Of an optional at most one.
 struct ContainerProto {
-  int64_t elem_type = 0;  // 1 a tensor, 3 a sequence
+  int64_t elem_type = 0;  // 1 a tensor, 3 a sequence, 4 a map
   std::vector<std::string_view> tensors;
   std::vector<std::string_view> sequences;
-  bool has_other = false;  // sparse tensors, maps, optionals
+  std::vector<std::string_view> maps;
+  bool has_other = false;  // sparse tensors, optionals
+};
+
+/// MapProto: `values` is a SequenceProto of as many tensors of one element as there are keys.
+struct MapProto {
+  int64_t key_type = 0;
+  std::vector<int64_t> keys;
+  std::vector<std::string> string_keys;  // or these
+  std::string_view values;
 };
 
 struct SparseTensorProto {
@@ -159,6 +168,7 @@ Result<ModelProto> read_model(std::string_view bytes);
 Result<GraphProto> read_graph(std::string_view bytes);
 Result<TensorProto> read_tensor(std::string_view bytes);
 Result<ContainerProto> read_container(std::string_view bytes);
+Result<MapProto> read_map(std::string_view bytes);
 Result<SparseTensorProto> read_sparse_tensor(std::string_view bytes);
 Result<TypeProto> read_type(std::string_view bytes);
 
