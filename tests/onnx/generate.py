@@ -14,6 +14,7 @@ import control_cases
 import map_cases
 import microsoft_cases
 import ml_cases
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -324,6 +325,27 @@ def elementwise(cases):
              [RNG.integers(-128, 127, (5, 2)).astype(np.int8), np.uint8(120), np.int8(3)])
 
 
+def roundings(cases):
+    """Numbers that are cast to fewer digits and back have lost them, whatever is fused. Expected: ml_dtypes."""
+    node = helper.make_node
+    x = normal(64)
+    for kind, held in (("FLOAT16", np.float16), ("BFLOAT16", ml_dtypes.bfloat16),
+                       ("FLOAT8E4M3FN", ml_dtypes.float8_e4m3fn), ("FLOAT8E5M2", ml_dtypes.float8_e5m2),
+                       ("FLOAT8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz), ("FLOAT8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz),
+                       ("FLOAT4E2M1", ml_dtypes.float4_e2m1fn)):
+        back = x.astype(held).astype(np.float32)
+        cases.graph(f"cast_there_and_back_{kind}",
+                    [node("Cast", ["x"], ["few"], to=getattr(TensorProto, kind)),
+                     node("Cast", ["few"], ["back"], to=TensorProto.FLOAT), node("Mul", ["back", "x"], ["y"])],
+                    {"x": x}, opset=23, expected=[back * x])
+        if kind.startswith("FLOAT8"):
+            cases.graph(f"quantized_there_and_back_{kind}",
+                        [node("QuantizeLinear", ["x", "scale"], ["few"], output_dtype=getattr(TensorProto, kind)),
+                         node("DequantizeLinear", ["few", "scale"], ["back"]), node("Mul", ["back", "x"], ["y"])],
+                        {"x": x}, {"scale": np.float32(0.25)}, opset=23,
+                        expected=[(x * 4).astype(held).astype(np.float32) / 4 * x])
+
+
 def networks(cases):
     """Small whole models with symbolic dims."""
     node = helper.make_node
@@ -411,7 +433,7 @@ def networks(cases):
 
 def main():
     cases = Cases(sys.argv[1])
-    for part in (legacy, windows, elementwise, networks, control_cases.add, operator_cases.add,
+    for part in (legacy, windows, elementwise, roundings, networks, control_cases.add, operator_cases.add,
                  ml_cases.add, map_cases.add, microsoft_cases.add, container_cases.add):
         part(cases)
 

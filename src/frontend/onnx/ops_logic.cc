@@ -112,6 +112,16 @@ Result<ValueIds> where(OpContext& n) {
   return only(n.choose(n.in(0), n.in(1), n.in(2)));
 }
 
+/// Casts round even where what they give is never stored.
+Result<ValueIds> cast_to(OpContext& n, DType to, StorageOptions options = {}) {
+  const DType from = n.dtype(n.in(0));
+  const bool rounds = compute_dtype(to) != to && to != DType::str;
+  const bool saturates = is_float(from) && bits(to) <= 8 && to != DType::b8;
+  if (from == to || from == DType::str || !(rounds || saturates)) return only(n.cast(n.in(0), to));
+  return only(
+      n.map(to, {n.in(0)}, [&](std::span<const Expr> p) { return storable(p[0], to, options); }));
+}
+
 Result<ValueIds> cast_by_name(OpContext& n) {
   TRY(const std::string to, n.attr_text("to"));
   static constexpr std::pair<std::string_view, DType> kNames[] = {
@@ -120,7 +130,7 @@ Result<ValueIds> cast_by_name(OpContext& n) {
       {"INT64", DType::i64},  {"BOOL", DType::b8},    {"FLOAT16", DType::f16},
       {"DOUBLE", DType::f64}, {"UINT32", DType::u32}, {"UINT64", DType::u64}};
   for (const auto& [name, dtype] : kNames) {
-    if (to == name) return only(n.cast(n.in(0), dtype));
+    if (to == name) return cast_to(n, dtype);
   }
   return unsupported("a cast to '", to_comment(to), "'");
 }
@@ -129,12 +139,7 @@ Result<ValueIds> storage_cast(OpContext& n, DType to) {
   static constexpr std::string_view kRoundings[] = {"up", "down", "nearest"};
   TRY(const bool saturate, n.attr_flag("saturate", true));
   TRY(const size_t rounding, n.attr_choice("round_mode", kRoundings, 0));
-  const DType from = n.dtype(n.in(0));
-  const bool narrow = bits(to) <= 8 && to != DType::b8;
-  if (from == to || !is_float(from) || !narrow) return only(n.cast(n.in(0), to));
-  return only(n.map(to, {n.in(0)}, [&](std::span<const Expr> p) {
-    return storable(p[0], to, {saturate, static_cast<PowerRounding>(rounding)});
-  }));
+  return cast_to(n, to, {saturate, static_cast<PowerRounding>(rounding)});
 }
 
 Result<ValueIds> cast_op(OpContext& n) {

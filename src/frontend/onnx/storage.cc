@@ -34,13 +34,14 @@ Expr to_power_of_two(Expr x, PowerRounding rounding) {
 
 Expr storable(Expr e, DType to, StorageOptions options) {
   if (is_int(to) && bits(to) < 8) return cast(cast(e, DType::i32), to);
-  if (!is_float(to) || bits(to) > 8) return e;
+  if (compute_dtype(to) == to) return e;
+  if (bits(to) > 8) return cast(e, to);
   const Expr x = cast(e, DType::f32);
   const auto real = [&](double value) { return x.pool().real(value, DType::f32); };
-  if (to == DType::f4e2m1) return select(unary(ExprKind::is_nan, x), real(-0.0), x);
-  if (to == DType::f8e8m0) return to_power_of_two(x, options.rounding);
-  if (!options.saturate) return x;
-  return min(max(x, real(-largest(to))), real(largest(to)));
+  if (to == DType::f4e2m1) return cast(select(unary(ExprKind::is_nan, x), real(-0.0), x), to);
+  if (to == DType::f8e8m0) return cast(to_power_of_two(x, options.rounding), to);
+  if (!options.saturate) return cast(x, to);
+  return cast(min(max(x, real(-largest(to))), real(largest(to))), to);
 }
 
 }  // namespace ingot::onnx

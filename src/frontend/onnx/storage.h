@@ -16,9 +16,9 @@ struct StorageOptions {
   PowerRounding rounding = PowerRounding::up;
 };
 
-/// A floating-point expression made ready to be stored as `to`: 8-bit floats saturate, infinities
-/// included; NaN is -0 in f4e2m1; f8e8m0 rounds as asked; integers narrower than a byte keep the
-/// low bits. Source: ONNX Cast-25.
+/// A number as `to` would hold it, whether or not it is going to be stored: floats narrower than
+/// f32 are rounded, 8-bit ones saturate, infinities included; NaN is -0 in f4e2m1; f8e8m0 rounds as
+/// asked; integers narrower than a byte keep the low bits. Source: ONNX Cast-25.
 Expr storable(Expr e, DType to, StorageOptions options = {});
 
 }  // namespace ingot::onnx
