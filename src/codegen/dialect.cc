@@ -11,7 +11,6 @@ namespace {
 /// What CUDA and HIP have in common, which is all but the back end and the limits.
 Dialect common_dialect() {
   return {.name = {},
-          .file_extension = {},
           .prelude = {},
           .kernel = "GPU_KERNEL({threads}) void",
           .thread_index = "threadIdx.x",
@@ -29,7 +28,6 @@ Dialect common_dialect() {
 Dialect make_cuda() {
   Dialect d = common_dialect();
   d.name = "cuda";
-  d.file_extension = ".cu";
   d.prelude = {"prelude/gpu/gpu_cuda.h", "prelude/gpu/gpu_math.h", "prelude/gpu/gpu_reduce.h"};
   return d;
 }
@@ -37,7 +35,6 @@ Dialect make_cuda() {
 Dialect make_hip() {
   Dialect d = common_dialect();
   d.name = "hip";
-  d.file_extension = ".hip";
   d.prelude = {"prelude/gpu/gpu_hip.h", "prelude/gpu/gpu_math.h", "prelude/gpu/gpu_reduce.h"};
   d.warp_size = 64;
   d.max_shared_bytes = int64_t{64} << 10;

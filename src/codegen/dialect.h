@@ -18,7 +18,6 @@ namespace ingot {
 /// A language of GPU kernels.
 struct Dialect {
   std::string_view name;
-  std::string_view file_extension;
   std::vector<std::string_view> prelude;  ///< headers, as resource() knows them, in order
 
   // Words. {threads}, {type}, {name}, {count}, {op} and {value} are replaced.

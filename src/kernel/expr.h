@@ -5,8 +5,7 @@
 // - Floating point follows IEEE 754 with round to nearest even; the order of operations is the
 //   order written. NaN propagates through min and max.
 // - f16, bf16 and the 8-bit and 4-bit formats are storage types: they occur in `load`, in stores
-// and
-//   as the target of `cast`; arithmetic happens in f32 (see compute_dtype).
+//   and as the target of `cast`, which rounds; arithmetic happens in f32 (see compute_dtype).
 // - `select` evaluates all three operands. A `load` whose predicate is false does not touch memory.
 // - Expressions have no side effects, so equal ids mean equal values and sharing is free.
 #pragma once

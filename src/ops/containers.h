@@ -77,8 +77,7 @@ struct ContainerAt {
   static constexpr std::string_view kDoc =
       "y = item number position of x, counted from the end where it is negative. A tensor has rank "
       "dims, which are new symbols, known only once y is computed. A position that x does not "
-      "have, "
-      "and an item of another rank, end the run.\n"
+      "have, and an item of another rank, end the run.\n"
       "C1: x is a sequence or optional of something.\n"
       "C2: position is one i64.\n"
       "C3: rank is within 0..64.\n"

@@ -20,20 +20,17 @@ enum class CpuLevel : uint8_t { v1, v3, v4 };
 /// What the compiler and the loader know about a level.
 struct CpuLevelInfo {
   CpuLevel level;
-  std::string_view name;         // "x86-64-v4"
-  std::string_view march;        // for -march=
-  std::string_view extra_flags;  // further compiler flags
-  int f32_lanes;                 // of a vector register
-  int vector_registers;
+  std::string_view name;               // "x86-64-v4"
+  std::string_view march;              // for -march=
+  std::string_view extra_flags;        // further compiler flags
   std::string_view prelude_namespace;  // in codegen/prelude/cpu/types.h
   uint64_t feature_bits;               // of artifact/cpu.h
 };
 
 inline constexpr std::array kCpuLevels = {
-    CpuLevelInfo{CpuLevel::v1, "x86-64", "x86-64", "", 4, 16, "v1", 0},
-    CpuLevelInfo{CpuLevel::v3, "x86-64-v3", "x86-64-v3", "", 8, 16, "v3", 3},
-    CpuLevelInfo{CpuLevel::v4, "x86-64-v4", "x86-64-v4", "-mprefer-vector-width=512", 16, 32, "v4",
-                 7},
+    CpuLevelInfo{CpuLevel::v1, "x86-64", "x86-64", "", "v1", 0},
+    CpuLevelInfo{CpuLevel::v3, "x86-64-v3", "x86-64-v3", "", "v3", 3},
+    CpuLevelInfo{CpuLevel::v4, "x86-64-v4", "x86-64-v4", "-mprefer-vector-width=512", "v4", 7},
 };
 
 static_assert(
