@@ -166,8 +166,7 @@ class Packer {
   void add_strings(const ingot_string* const* handles, i64 count) {
     auto* to = take<ingot_string>(count);
     for (i64 k = 0; k < count; ++k) {
-      add_text(handles[k] == nullptr ? ingot_string{nullptr, 0} : *handles[k],
-               to == nullptr ? nullptr : to + k);
+      add_text(text_of(handles[k]), to == nullptr ? nullptr : to + k);
     }
   }
 
@@ -309,7 +308,7 @@ bool make_item(void* (*allocate)(void* run, i64 bytes), void* run, const Routine
   const auto* handles = static_cast<const ingot_string* const*>(value);
   auto* strings = static_cast<ingot_string*>(item->data);
   for (i64 k = 0; k < count_elements(type.rank, type.dims); ++k) {
-    strings[k] = handles[k] == nullptr ? ingot_string{nullptr, 0} : *handles[k];
+    strings[k] = text_of(handles[k]);
   }
   return true;
 }

@@ -8,6 +8,11 @@
 
 namespace ingot::artifact {
 
+/// The string behind a handle; null is the empty one.
+inline ingot_string text_of(const ingot_string* handle) {
+  return handle == nullptr ? ingot_string{nullptr, 0} : *handle;
+}
+
 /// Checks the contents of an input that holds handles; the dims of strings have been checked.
 /// Errors: invalid_argument.
 ingot_status check_handles(const ingot_tensor& tensor, const Port& port);

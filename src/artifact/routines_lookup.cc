@@ -1,8 +1,9 @@
 // artifact/routines_lookup.cc: which of many texts a string is.
 #include <string.h>
 
+#include "artifact/handles.h"
+#include "artifact/hash.h"
 #include "artifact/routines.h"
-#include "ingot/ingot.h"
 
 namespace ingot::artifact {
 namespace {
@@ -37,21 +38,10 @@ class TextTable {
   }
 
  private:
+  // hash_for_table() of base/text_table.h.
   u64 hash(const ingot_string& text) const {
-    constexpr u64 kOdd = 0x9E3779B97F4A7C15;
-    u64 hash = seed_ ^ text.length * kOdd;
-    for (size_t at = 0; at < text.length; at += sizeof(u64)) {
-      u64 word = 0;
-      const size_t left = text.length - at;
-      if (left >= sizeof word) {
-        memcpy(&word, text.data + at, sizeof word);
-      } else {
-        memcpy(&word, text.data + at, left);
-      }
-      hash = (hash ^ word) * kOdd;
-      hash ^= hash >> 32;
-    }
-    return hash;
+    const Hash both = hash_bytes(text.data, text.length);
+    return both.low ^ both.high * (2 * seed_ + 1);
   }
 
   const Text* texts_;
@@ -69,11 +59,8 @@ extern "C" int ingot_string_find(RoutineArgs& args, const RoutineTensor* inputs)
   const TextTable table(args.texts[0], args.texts + 1, args.attributes[0]);
   const auto* x = static_cast<const ingot_string* const*>(args.values[0]);
   auto* y = static_cast<i64*>(args.values[1]);
-  i64 count = 1;
-  for (u32 a = 0; a < inputs[0].rank; ++a) count *= inputs[0].dims[a];
-  for (i64 k = 0; k < count; ++k) {
-    y[k] = table.find(x[k] == nullptr ? ingot_string{nullptr, 0} : *x[k]);
-  }
+  const i64 count = count_elements(inputs[0].rank, inputs[0].dims);
+  for (i64 k = 0; k < count; ++k) y[k] = table.find(text_of(x[k]));
   return INGOT_OK;
 }
 

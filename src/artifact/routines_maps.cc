@@ -10,10 +10,6 @@
 namespace ingot::artifact {
 namespace {
 
-ingot_string text_of(const ingot_string* handle) {
-  return handle == nullptr ? ingot_string{nullptr, 0} : *handle;
-}
-
 // Bytes of the texts among so many values.
 i64 text_bytes(i32 dtype, const void* values, i64 count) {
   i64 bytes = 0;

@@ -11,10 +11,6 @@ const ingot_string* const* strings_of(const RoutineArgs& args, u32 operand) {
   return static_cast<const ingot_string* const*>(args.values[operand]);
 }
 
-ingot_string text_of(const ingot_string* handle) {
-  return handle == nullptr ? ingot_string{nullptr, 0} : *handle;
-}
-
 bool equal(const ingot_string& a, const ingot_string& b) {
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }

@@ -1,10 +1,10 @@
 // base/text_table.cc: a perfect hash of texts, as bytes.
 #include "base/text_table.h"
 
-#include <cstring>
 #include <vector>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/perfect_hash.h"
 
 namespace ingot {
@@ -18,15 +18,8 @@ void append(T value, std::string& to) {
 }  // namespace
 
 uint64_t hash_for_table(std::string_view text, uint64_t seed) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
-  uint64_t hash = seed ^ text.size() * kOdd;
-  for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
-    hash = (hash ^ word) * kOdd;
-    hash ^= hash >> 32;
-  }
-  return hash;
+  const Hash128 hash = hash_text(text);
+  return hash.low ^ hash.high * (2 * seed + 1);
 }
 
 std::string text_table(std::span<const std::string> texts) {

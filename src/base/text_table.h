@@ -14,7 +14,8 @@ namespace ingot {
 /// hashed is hash_for_table(text, seed). The texts differ from one another (CHECK).
 std::string text_table(std::span<const std::string> texts);
 
-/// 64 bits for a text; src/artifact/routines_lookup.cc computes the same.
+/// 64 bits for a text, of the 128 that base/hash.h makes; src/artifact/routines_lookup.cc computes
+/// the same.
 uint64_t hash_for_table(std::string_view text, uint64_t seed);
 
 }  // namespace ingot

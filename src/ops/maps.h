@@ -51,8 +51,7 @@ struct MapValues {
   static constexpr std::string_view kName = "map_values";
   static constexpr std::string_view kDoc =
       "y = the values of m, those of lower keys first; strings are compared by their bytes. The "
-      "dim "
-      "of y is a new symbol.\n"
+      "dim of y is a new symbol.\n"
       "C1: m is a map.\n"
       "Sources: ONNX CastMap-1 (ai.onnx.ml).";
   static constexpr std::array kInputs = {Port{"m", "a map"}};
