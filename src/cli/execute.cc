@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "base/random.h"
@@ -329,7 +330,7 @@ HostTensor copy_of(const ingot_tensor& view, std::vector<int64_t> dims) {
 
 Result<std::vector<HostTensor>> execute(const LoadedModel& model,
                                         std::span<const HostTensor> inputs,
-                                        const ingot_run_options& options) {
+                                        const ingot_run_options& options, double* run_ms) {
   const HostViews views(inputs);
   const uint32_t count = model.description().output_count;
   std::vector<ingot_tensor> outputs;
@@ -343,7 +344,10 @@ Result<std::vector<HostTensor>> execute(const LoadedModel& model,
     view.dims = dims[k].data();
     outputs.push_back(view);
   }
+  const auto start = std::chrono::steady_clock::now();
   TRY_STATUS(model.run(views.get(), outputs, options));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  if (run_ms != nullptr) *run_ms = took.count();
   std::vector<HostTensor> results;
   for (uint32_t k = 0; k < count; ++k) {
     dims[k].resize(static_cast<size_t>(outputs[k].rank));

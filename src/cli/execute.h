@@ -42,10 +42,11 @@ std::vector<InputPort> input_ports(const Graph& graph);
 Result<std::vector<HostTensor>> gather_inputs(std::span<const InputPort> ports,
                                               const InputOptions& options);
 
-/// One run. Outputs are copies. Errors: those of ingot_model_api::run.
+/// One run. Outputs are copies. `run_ms`: where to write how long the model itself took, without
+/// the copies; may be null. Errors: those of ingot_model_api::run.
 Result<std::vector<HostTensor>> execute(const LoadedModel& model,
                                         std::span<const HostTensor> inputs,
-                                        const ingot_run_options& options);
+                                        const ingot_run_options& options, double* run_ms = nullptr);
 
 /// Views of host tensors for the C interface; they live as long as this and `tensors`.
 class HostViews {
