@@ -40,10 +40,10 @@ class Runner {
   Runner(const LoadedModel& model, std::span<const HostTensor> inputs)
       : model_(model), inputs_(inputs) {}
 
-  /// Finds the outputs' shapes by a first run; `run_ms` is how long that took.
-  Status prepare(std::span<const HostTensor> inputs, double* run_ms) {
+  /// Finds the outputs' shapes by a first run.
+  Status prepare(std::span<const HostTensor> inputs) {
     ingot_run_options options = INGOT_INIT(ingot_run_options);
-    TRY(outputs_, execute(model_, inputs, options, run_ms));
+    TRY(outputs_, execute(model_, inputs, options, &first_run_ms_));
     const HostViews views(outputs_);
     views_.assign(views.get().begin(), views.get().end());
     for (ingot_tensor& view : views_) {
@@ -51,6 +51,7 @@ class Runner {
     }
     return ok();
   }
+  double first_run_ms() const { return first_run_ms_; }
   Status run(const ingot_run_options& options) {
     Status status = model_.run(inputs_.get(), views_, options);
     for (ingot_tensor& view : views_) {
@@ -71,6 +72,7 @@ class Runner {
   HostViews inputs_;
   std::vector<HostTensor> outputs_;
   std::vector<ingot_tensor> views_;
+  double first_run_ms_ = 0;
 };
 
 /// Time of each step, added up over the runs of one lane.
@@ -218,12 +220,8 @@ Result<int> run(const Options& options) {
 
   std::vector<Runner> runners;
   for (int k = 0; k < lanes; ++k) runners.emplace_back(model, inputs);
-  double first_run_ms = 0;
-  for (size_t k = 0; k < runners.size(); ++k) {
-    double run_ms = 0;
-    TRY_STATUS(runners[k].prepare(inputs, &run_ms));
-    if (k == 0) first_run_ms = run_ms;
-  }
+  for (Runner& runner : runners) TRY_STATUS(runner.prepare(inputs));
+  const double first_run_ms = runners[0].first_run_ms();
   const Probe probe = probe_machine(threads);
 
   ingot_run_options shared_options = INGOT_INIT(ingot_run_options);
